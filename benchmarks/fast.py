@@ -2,7 +2,6 @@
 
 quality    pairs of the treebanks `treebanks` by both parsers, and by trees
 agreement  both parsers on `heldout`, text that nothing was trained on
-           (`python -m etl.parsing.fast.silver` sets it aside)
 speed      words per CPU second of one thread on `text`, distinct prose (at least 30 MB of it)
 cores      the whole job on that text, on one core and on two
 wikipedia  the whole job on the dump `wikipedia` with either parser

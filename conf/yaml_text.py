@@ -33,18 +33,32 @@ def as_written(text: str) -> str:
     Raises `yaml.YAMLError` for text that cannot be cut into YAML's tokens, and for values inside
     more than twenty others: libyaml reads them by recursion, without a limit of its own.
     """
-    parts, end, depth = [], 0, 0
+    parts = []
+    end = 0  # of what is in `parts`
+    depth = 0
     for token in yaml.scan(text, Loader=yaml.SafeLoader):
-        depth += isinstance(token, _STARTS) - isinstance(token, _ENDS)
+        if isinstance(token, _STARTS):
+            depth += 1
+        elif isinstance(token, _ENDS):
+            depth -= 1
         if depth > _MAX_DEPTH:
             raise yaml.YAMLError(f"nested more than {_MAX_DEPTH} deep")
-        is_plain = isinstance(token, yaml.ScalarToken) and token.plain
-        # YAML reads a plain value of several words as text.
-        if is_plain and len(token.value.split()) == 1 and not is_literal(token.value):
-            word = token.value.replace("'", "''")
-            parts += [text[end : token.start_mark.index], f"'{word}'"]
+        if _is_read_otherwise(token):
+            parts.append(text[end : token.start_mark.index])
+            quoted = token.value.replace("'", "''")
+            parts.append(f"'{quoted}'")
             end = token.end_mark.index
-    return "".join([*parts, text[end:]])
+    parts.append(text[end:])
+    return "".join(parts)
+
+
+def _is_read_otherwise(token: yaml.Token) -> bool:
+    """Whether YAML may take a word without quotes for something else than a text."""
+    if not isinstance(token, yaml.ScalarToken) or not token.plain:
+        return False
+    # A plain value of several words is a text.
+    is_one_word = len(token.value.split()) == 1
+    return is_one_word and not is_literal(token.value)
 
 
 def reason_of(error: Exception) -> str:

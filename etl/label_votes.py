@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from adnominal.etl.annotation.keys import SIMULATED
 from adnominal.etl.lake import arrow
@@ -102,13 +103,15 @@ def replace_votes(lake: str, rows: pa.Table, job: str, also: Collection[str] = (
     if not rows.num_rows:
         return
     first = rows.slice(0, 1).to_pylist()[0]
+    dataset = first["dataset"]
     base = arrow.version(lake, TABLE)
     pieces = [rows]
     if base is not None:
-        where = [("dataset", "=", first["dataset"])]
-        stored = arrow.read(lake, TABLE, version=base, where=where)
-        replaced = {(first["edition"], source) for source in (first["source"], *also)}
-        keys = zip(stored["edition"].to_pylist(), stored["source"].to_pylist(), strict=True)
-        pieces.append(stored.filter(pa.array([key not in replaced for key in keys], pa.bool_())))
-    partition = {"dataset": first["dataset"]}
-    arrow.replace(lake, TABLE, pa.concat_tables(pieces), partition, base=base, job=job)
+        stored = arrow.read(lake, TABLE, version=base, where=[("dataset", "=", dataset)])
+        of_edition = pc.equal(stored["edition"], first["edition"])
+        sources = pa.array([first["source"], *also], pa.string())
+        of_sources = pc.is_in(stored["source"], value_set=sources)
+        is_replaced = pc.and_(of_edition, of_sources)
+        pieces.append(stored.filter(pc.invert(is_replaced)))
+    all_rows = pa.concat_tables(pieces)
+    arrow.replace(lake, TABLE, all_rows, {"dataset": dataset}, base=base, job=job)

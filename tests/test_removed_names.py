@@ -17,6 +17,7 @@ REMOVED = re.compile(
     r"|etl\.datasheet|adnominal datasheet|audit_pairs"
     r"|lacking=|gold_of=|samples="
     r"|judge_asp|adnominal judge\b"
+    r"|fast\.silver|ids=FILE"
     r"|`report\.md`|cross_task\]"
     r")"
 )
@@ -24,6 +25,7 @@ PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "notebooks").glob("*.ipynb")),
+    ROOT / "etl" / "parsing" / "fast" / "MODEL_CARD.md",
     ROOT / "Makefile",
     ROOT / "conf" / "demo" / "run.sh",
 ]

@@ -289,14 +289,24 @@ def best(
 
 def summary_table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
     """Format the combinations as a Markdown table: mean ± half of the interval, and runs."""
-    axes_of_rows = list(dict.fromkeys(key for row in rows for key in row["changes"]))
+    axes_of_rows: dict[str, None] = {}  # a set that keeps the order
+    for row in rows:
+        axes_of_rows |= dict.fromkeys(row["changes"])
     lines = []
     for row in rows:
         line = {key: str(row["changes"].get(key, "")) for key in axes_of_rows}
         line["runs"] = str(len(row["seeds"]))
         for key in keys:
-            figure = row["figures"].get(key, {})
-            reach = f" ± {figure['high'] - figure['mean']:.4f}" if "high" in figure else ""
-            line[key] = f"{figure['mean']:.4f}{reach}" if figure else ""
+            line[key] = _figure_text(row["figures"].get(key))
         lines.append(line)
     return markdown(pa.Table.from_pylist(lines))
+
+
+def _figure_text(figure: Mapping[str, float] | None) -> str:
+    """The mean of a figure, with half of its interval if it has one."""
+    if not figure:
+        return ""
+    mean = figure["mean"]
+    if "high" not in figure:
+        return f"{mean:.4f}"
+    return f"{mean:.4f} ± {figure['high'] - mean:.4f}"

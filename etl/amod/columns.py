@@ -7,8 +7,8 @@ fragments make no pair (`HYPHEN_FRAGMENT`). Words that keep their hyphen ("e-mai
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -57,8 +57,8 @@ def occurrences(tokens: pa.RecordBatch, rules: ReadingRules) -> pa.RecordBatch:
     document, sentence, identifier, head = (
         tokens.column(name).to_numpy() for name in ("document", "sentence", "id", "head")
     )
-    deprel, relations = _dictionary_codes(tokens, "deprel")
-    row = np.flatnonzero(np.isin(deprel, _where(relations, lambda word: word == "amod")))
+    is_amod = pc.equal(_texts(tokens, "deprel"), "amod")
+    row = np.flatnonzero(is_amod.to_numpy(zero_copy_only=False))
     if not len(row):
         return pa.RecordBatch.from_pylist([], schema=OCCURRENCES)
 
@@ -69,28 +69,65 @@ def occurrences(tokens: pa.RecordBatch, rules: ReadingRules) -> pa.RecordBatch:
     head_keys = sentence_key[row] + head[row]
     head_row = np.minimum(np.searchsorted(keys, head_keys), len(keys) - 1)
     has_head = keys[head_row] == head_keys
-
-    adjective = _read(tokens, row, rules.adjective)
-    noun = _read(tokens, head_row, rules.noun)
     fragment = _fragments(tokens, document)
-    reasons = np.select(
-        [adjective.refused, noun.refused | ~has_head, adjective.empty | noun.empty],
-        [0, 1, 2],
-        default=np.where(fragment[row] | fragment[head_row], 3, 4),
+    is_fragment = fragment[row] | fragment[head_row]
+
+    # The same words come again and again.
+    adjective_of = cache(rules.adjective)
+    noun_of = cache(rules.noun)
+    adjectives: list[str] = []
+    nouns: list[str | None] = []
+    reasons: list[str | None] = []
+    relations = zip(
+        _tokens_at(tokens, row),
+        _tokens_at(tokens, head_row),
+        has_head.tolist(),
+        is_fragment.tolist(),
+        strict=True,
     )
-    names = pa.array(
-        [DEPENDENT_NOT_ADJECTIVE, HEAD_NOT_NOUN, NO_LETTER_OR_DIGIT, HYPHEN_FRAGMENT, None]
-    )
+    for dependent, head_token, is_there, has_fragment in relations:
+        adjective = adjective_of(dependent)
+        noun = noun_of(head_token) if is_there else None
+        adjectives.append(adjective or dependent.form)
+        nouns.append((noun or head_token.form) if is_there else None)
+        reasons.append(_reason(adjective, noun, has_fragment))
     return pa.RecordBatch.from_arrays(
         [
             pa.array(document[row]),
             pa.array(sentence[row]),
-            pa.array(adjective.words, type=pa.string()),
-            pa.array(noun.words, type=pa.string(), mask=~has_head),
-            names.take(pa.array(reasons)),
+            pa.array(adjectives, pa.string()),
+            pa.array(nouns, pa.string()),
+            pa.array(reasons, pa.string()),
         ],
         schema=OCCURRENCES,
     )
+
+
+def _texts(tokens: pa.RecordBatch, name: str) -> pa.StringArray:
+    """A dictionary column as plain texts."""
+    return tokens.column(name).cast(pa.string())
+
+
+def _tokens_at(tokens: pa.RecordBatch, rows: npt.NDArray[np.intp]) -> list[Token]:
+    """What the rules read of the tokens at `rows`."""
+    members = tokens.select(["form", "lemma", "xpos"]).take(pa.array(rows))
+    columns = [_texts(members, name).to_pylist() for name in members.schema.names]
+    # A parser gives only the Penn tag, which is used for both columns, as in DepCC.
+    return [Token(form, lemma or "", tag, tag) for form, lemma, tag in zip(*columns, strict=True)]
+
+
+def _reason(adjective: str | None, noun: str | None, has_fragment: bool) -> str | None:
+    """Why a relation between these words, as the rules read them, makes no pair; None if it does.
+
+    The noun is None as well if the relation has no head.
+    """
+    if adjective is None:
+        return DEPENDENT_NOT_ADJECTIVE
+    if noun is None:
+        return HEAD_NOT_NOUN
+    if not adjective or not noun:
+        return NO_LETTER_OR_DIGIT
+    return HYPHEN_FRAGMENT if has_fragment else None
 
 
 def pairs(occurrences: pa.RecordBatch) -> pa.RecordBatch:
@@ -101,67 +138,11 @@ def pairs(occurrences: pa.RecordBatch) -> pa.RecordBatch:
 
 def _fragments(tokens: pa.RecordBatch, document: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
     """Mask of the tokens that touch a hyphen without white space between."""
-    form, forms = _dictionary_codes(tokens, "form")
-    hyphen = np.isin(form, _where(forms, lambda word: word in HYPHENS))
+    is_hyphen = pc.is_in(_texts(tokens, "form"), value_set=pa.array(HYPHENS))
+    hyphen = is_hyphen.to_numpy(zero_copy_only=False)
     touching = ~tokens.column("space_after").to_numpy(zero_copy_only=False)
     touching[:-1] &= np.diff(document) == 0
-    fragment = np.zeros(len(form), dtype=bool)
+    fragment = np.zeros(len(hyphen), dtype=bool)
     fragment[1:] |= hyphen[:-1] & touching[:-1]
     fragment[:-1] |= hyphen[1:] & touching[:-1]
     return fragment
-
-
-class _Read(NamedTuple):
-    """The words that the rules read in tokens, with masks of refused and of empty ones."""
-
-    words: npt.NDArray[np.object_]
-    refused: npt.NDArray[np.bool_]
-    empty: npt.NDArray[np.bool_]
-
-
-def _read(
-    tokens: pa.RecordBatch, row: npt.NDArray[np.intp], word: Callable[[Token], str | None]
-) -> _Read:
-    """The results of `word` for the tokens at `row`.
-
-    The same tokens come again and again, so `word` is called once for each distinct one, and every
-    token gets the result of the one that it equals. A token without a word is represented by its
-    form.
-    """
-    form_codes, forms = _dictionary_codes(tokens, "form")
-    lemma_codes, lemmas = _dictionary_codes(tokens, "lemma")
-    tag_codes, tags = _dictionary_codes(tokens, "xpos")
-    # A null has code -1, which selects the last of the words: an empty one.
-    for known_words in (forms, lemmas, tags):
-        known_words.append("")
-    codes = np.column_stack([form_codes[row], lemma_codes[row], tag_codes[row]])
-    distinct_codes, place = np.unique(codes, axis=0, return_inverse=True)
-    place_of_token = place.reshape(-1)
-
-    words = []
-    is_refused = []
-    is_empty = []
-    for form_code, lemma_code, tag_code in distinct_codes.tolist():
-        form, lemma, tag = forms[form_code], lemmas[lemma_code], tags[tag_code]
-        # A parser gives only the Penn tag, which is used for both columns, as in DepCC.
-        reading = word(Token(form, lemma, tag, tag))
-        words.append(reading or form)
-        is_refused.append(reading is None)
-        is_empty.append(reading == "")
-    return _Read(
-        np.array(words, dtype=object)[place_of_token],
-        np.array(is_refused, dtype=bool)[place_of_token],
-        np.array(is_empty, dtype=bool)[place_of_token],
-    )
-
-
-def _dictionary_codes(tokens: pa.RecordBatch, name: str) -> tuple[npt.NDArray[np.int32], list[str]]:
-    """A dictionary column as codes (-1 for null) and their words."""
-    column = tokens.column(name)
-    codes = pc.fill_null(column.indices, -1).to_numpy()
-    return codes, column.dictionary.to_pylist()
-
-
-def _where(words: list[str], is_accepted: Callable[[str], bool]) -> list[int]:
-    """The codes of the accepted words."""
-    return [code for code, word in enumerate(words) if is_accepted(word)]

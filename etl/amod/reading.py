@@ -332,10 +332,11 @@ class StagedEvents:
             self.documents += 1
         elif isinstance(event, Rejected):
             self._others += 1
-            reason, sample, line, offset = event.reason, event.sample, event.line, event.offset
-            if line is None and offset is not None:
-                sample = f"byte {offset}: {sample}"
-            self.rows.add("rejected", self._file, reason=reason, count=1, place=line, text=sample)
+            sample = event.sample
+            if event.line is None and event.offset is not None:
+                sample = f"byte {event.offset}: {sample}"
+            values = {"reason": event.reason, "place": event.line, "text": sample}
+            self.rows.add("rejected", self._file, count=1, **values)
         elif isinstance(event, LeftOut):
             self._others += event.count
             number, sample = self._left_out.get(event.reason, (0, event.sample))

@@ -68,18 +68,25 @@ def task_shares(
     engine: Engine, settings: Settings, entries: Sequence[Entry]
 ) -> list[list[FileUnit]]:
     """The units of a wave in one share per task, with about the same stored bytes for each."""
-    file_units = [
-        (file, unit) for file, entry in enumerate(entries) for unit in units_of(entry, settings)
-    ]
+    file_units: list[FileUnit] = []
+    for file, entry in enumerate(entries):
+        file_units += [(file, unit) for unit in units_of(entry, settings)]
     size = sum(entry.bytes for entry in entries)
     count = settings.partitions or engine.partitions(len(file_units), size // _TASK_BYTES + 1)
     shares: list[list[FileUnit]] = [[] for _ in range(min(count, len(file_units)))]
+    # The largest unit first, each to the share with the fewest bytes so far.
     loads = [(0, number) for number in range(len(shares))]
-    for file, unit in sorted(file_units, key=lambda entry: entry[1].start - entry[1].end):
+    for file_unit in sorted(file_units, key=lambda file_unit: -_size(file_unit)):
         load, number = heappop(loads)
-        shares[number].append((file, unit))
-        heappush(loads, (load + unit.end - unit.start, number))
+        shares[number].append(file_unit)
+        heappush(loads, (load + _size(file_unit), number))
     return shares
+
+
+def _size(file_unit: FileUnit) -> int:
+    """The stored bytes of a unit."""
+    _, unit = file_unit
+    return unit.end - unit.start
 
 
 def map_shares(

@@ -1,13 +1,10 @@
 """Which items a batch asks about."""
 
-import logging
 from collections.abc import Sequence
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 from adnominal.conf import UserError
-from adnominal.conf.delimited import rows_of, text_of
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation.answers import stored_answers
 from adnominal.etl.annotation.batches import Question, ShownItem, gold_labels
@@ -27,23 +24,20 @@ _DATASET_NAMES = {
 }
 _EXTREMES = (0, len(ADEPT.labels) - 1)  # the labels that are audited (section 4.2)
 _SMALL_ROUND = 100  # items of all rounds but main (sections 4.2 and 5.2)
-log = logging.getLogger("adnominal")
 
 
 def select_items(settings: ExportSettings, questions: Sequence[Question]) -> list[ShownItem]:
     """The items to ask about: the requested number of those that no batch of such a round has.
 
-    `questions` are all that were asked. Items are drawn by the seed, or taken in the order of the
-    file ids=.
+    `questions` are all that were asked. Items are drawn by the seed.
 
     Raises:
         UserError: too few items are left.
     """
     rows = _rows_of_round(settings)
-    if settings.ids is None:
-        rows.sort(key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"]))
-        if settings.round == "audit":
-            rows = _alternate(rows)
+    rows.sort(key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"]))
+    if settings.round == "audit":
+        rows = _alternate(rows)
     left = unasked_rows(rows, settings, questions)
     default = len(left) if settings.round == "main" else _SMALL_ROUND
     return [_shown_item(row, settings) for row in left[: settings.items or default]]
@@ -52,16 +46,11 @@ def select_items(settings: ExportSettings, questions: Sequence[Question]) -> lis
 def unasked_rows(
     rows: list[dict[str, Any]], settings: ExportSettings, questions: Sequence[Question]
 ) -> list[dict[str, Any]]:
-    """The rows, or those of the file ids=, that no batch of such a round has.
+    """The rows that no batch of such a round has.
 
     Raises:
         UserError: too few are left.
     """
-    if settings.ids is not None:
-        places = _places(Path(settings.ids), settings.edition)
-        rows = [row for row in rows if row["item_id"] in places]
-        rows.sort(key=lambda row: places[row["item_id"]])
-        log.info("%s: %d items, %d of them fit the round", settings.ids, len(places), len(rows))
     rounds = LABELLING if settings.round in LABELLING else (settings.round,)
     asked = {q.item_id for q in questions if q.kind == "item" and q.round in rounds}
     left = [row for row in rows if row["item_id"] not in asked]
@@ -100,25 +89,6 @@ def _alternate(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for pair in zip_longest(lowest, highest):
         alternating += [row for row in pair if row is not None]
     return alternating
-
-
-def _places(path: Path, edition: str) -> dict[str, int]:
-    """The places of the ids in a file; of an edition only, if the file has editions.
-
-    Raises:
-        UserError: the file does not exist, lacks the column item_id, or has lines without ids or no
-            id of the edition.
-    """
-    text = text_of(path, f"ids={path}")
-    places: dict[str, int] = {}
-    for line, row in rows_of(text, f"ids={path}", ("item_id",), tabs=path.suffix == ".tsv"):
-        if not row["item_id"]:
-            raise UserError(f"ids={path}: line {line} has no item_id")
-        if row.get("edition") in (None, "", edition):
-            places.setdefault(row["item_id"], len(places))
-    if not places:
-        raise UserError(f"ids={path}: no item of edition={edition} in it")
-    return places
 
 
 def _shown_item(row: dict[str, Any], settings: ExportSettings) -> ShownItem:

@@ -36,12 +36,6 @@ class ExportSettings:
     items: int | None = setting(
         None, help="items to export; by default all that are left in the main round, else 100"
     )
-    ids: str | None = setting(
-        None,
-        help="only items of this file, items=N its first N: .tsv or .csv with a column item_id; "
-        "items of other editions are ignored",
-        example="ids=second_look.tsv",
-    )
     per_page: int = setting(4, help="questions per page, checks included")
     gold: float | None = setting(
         None, help="share of pages with a gold item; by default 0.2 in the main round, else 0"

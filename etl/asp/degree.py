@@ -314,17 +314,22 @@ class Degree:
         return " ".join(sentences)
 
     def _sentence(self, group: Group, adjective: str, figure: str) -> str:
-        noun, unit = group.noun, self._unit(group)
-        mass = noun in self.lexicon.mass
+        """A sentence of a premise: the noun of the group has this amount and is so."""
+        noun = group.noun
+        is_mass = noun in self.lexicon.mass
+        unit = self._unit(group)
+        quantity = _quantity(figure, unit)
         if group.test == "comparative":
-            subject = (noun if mass else plural(noun, self.lexicon.plurals)).capitalize()
-            verb = "is" if mass else "are"
+            subject = noun if is_mass else plural(noun, self.lexicon.plurals)
+            verb = "is" if is_mass else "are"
             comparative = self.lexicon.comparative_of(adjective)
-            return f"{subject} {comparative} than {_quantity(figure, unit)} {verb} {adjective}."
+            return f"{subject.capitalize()} {comparative} than {quantity} {verb} {adjective}."
         if group.test == "superlative":
             superlative = self.lexicon.superlative_of(adjective)
-            return f"The {superlative} {noun} in the world is {_quantity(figure, unit)}."
-        return f"{self._amount(figure, unit, mass and not self._paper)} {noun} is {adjective}."
+            return f"The {superlative} {noun} in the world is {quantity}."
+        has_no_article = is_mass and not self._paper
+        amount = self._amount(figure, unit, has_no_article)
+        return f"{amount} {noun} is {adjective}."
 
     def _unit(self, group: Group) -> str:
         unit = group.measure.unit

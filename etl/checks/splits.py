@@ -167,16 +167,19 @@ def _fold(name: str, rows: pa.Table, columns: _Columns) -> Fold:
     shared: dict[Comparison, int] = {}
     known_rows: dict[Comparison, int] = {}
     right_guesses: dict[Comparison, int] = {}
-    for one, other in combinations(parts, 2):
-        for column, values in one.sets.items():
-            in_both = pc.is_in(values, value_set=other.sets[column])
-            shared[one.name, other.name, column] = _number_true(in_both)
+    for first, second in combinations(parts, 2):
+        for column, values in first.sets.items():
+            in_both = pc.is_in(values, value_set=second.sets[column])
+            shared[first.name, second.name, column] = _number_true(in_both)
+        gold_labels = second.rows[columns.label]
         for column in columns.compared:
-            is_known = pc.is_in(other.rows[column], value_set=one.sets[column])
-            known_rows[one.name, other.name, column] = _number_true(is_known)
-            guesses = _guesses_for(other.rows[column], one.guesses[column])
-            is_right = pc.equal(guesses, other.rows[columns.label])
-            right_guesses[one.name, other.name, column] = _number_true(is_right)
+            comparison = (first.name, second.name, column)
+            values = second.rows[column]
+            is_known = pc.is_in(values, value_set=first.sets[column])
+            known_rows[comparison] = _number_true(is_known)
+            guesses = _guesses_for(values, first.guesses[column])
+            is_right = pc.equal(guesses, gold_labels)
+            right_guesses[comparison] = _number_true(is_right)
     findings = tuple(_part(part, columns) for part in parts)
     return Fold(name, findings, shared, known_rows, right_guesses)
 
@@ -190,15 +193,22 @@ def _part_rows(name: str, rows: pa.Table, columns: _Columns) -> _PartRows:
     sets: dict[str, pa.Array] = {}
     for column in columns.compared:
         sets[column] = rows[column].unique().drop_null()
-    # This separator occurs in no text, so ("a b", "c") differs from ("a", "b c").
-    texts = [pc.cast(rows[column], pa.string()) for column in columns.identity]
-    row_texts = pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
-    sets["rows"] = pc.unique(row_texts)
+    sets["rows"] = _row_texts(rows, columns.identity).unique()
     if columns.same_kind:
-        chunks = [chunk for column in columns.same_kind for chunk in rows[column].chunks]
+        chunks: list[pa.Array] = []
+        for column in columns.same_kind:
+            chunks += rows[column].chunks
         sets["/".join(columns.same_kind)] = pa.chunked_array(chunks).unique().drop_null()
     guesses = {column: _guesses(rows, column, columns.label) for column in columns.compared}
     return _PartRows(name, rows, sets, guesses)
+
+
+def _row_texts(rows: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
+    """The values of each row as one text."""
+    texts = [pc.cast(rows[column], pa.string()) for column in columns]
+    # This separator occurs in no text, so ("a b", "c") differs from ("a", "b c").
+    separator = "\x1f"
+    return pc.binary_join_element_wise(*texts, separator, null_handling="replace")
 
 
 def _guesses(rows: pa.Table, column: str, label: str) -> pa.Table:

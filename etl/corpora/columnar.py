@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from adnominal.etl.corpora.arrow_headers import ARROW_STREAM, rows_of_batches
 from adnominal.etl.corpora.conditions import (
     Condition,
     batches_with_rows,
@@ -41,7 +42,7 @@ from adnominal.etl.corpora.text import ID_FIELDS, MAX_LINE_BYTES, text_events
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+PARQUET, ARROW_FILE = b"PAR1", b"ARROW1"
 SUFFIXES = {
     ".parquet": "Parquet",
     ".pq": "Parquet",
@@ -247,7 +248,7 @@ def _arrow_file(stream: pa.NativeFile) -> _Source:
     file = pa.ipc.open_file(stream)
 
     def rows_before(number: int) -> int:
-        return sum(_rows_of_batches(stream, number))
+        return sum(rows_of_batches(stream, number))
 
     def batches(numbers: Sequence[int], columns: list[str]) -> Iterator[pa.RecordBatch]:
         reader = pa.ipc.open_file(stream, options=_column_options(file.schema, columns))
@@ -269,37 +270,6 @@ def _arrow_stream(stream: pa.NativeFile) -> _Source:
 
 def _column_options(schema: pa.Schema, columns: Sequence[str]) -> pa.ipc.IpcReadOptions:
     return pa.ipc.IpcReadOptions(included_fields=[schema.get_field_index(c) for c in columns])
-
-
-def _rows_of_batches(stream: pa.NativeFile, count: int) -> list[int]:
-    """The numbers of rows of the first `count` record batches of an Arrow file, from their headers.
-
-    pyarrow's reader of a batch would unpack it. The layout is that of Arrow's File.fbs and
-    Message.fbs (https://arrow.apache.org/docs/format/Columnar.html).
-    """
-    end = stream.size() - 10  # behind it the size of the footer, and ARROW1
-    footer_size = min(end, struct.unpack("<I", stream.read_at(4, end))[0])
-    footer = stream.read_at(footer_size, end - footer_size)
-    blocks = _offset(footer, _field(footer, _offset(footer, 0), 3))
-    rows = []
-    for number in range(count):
-        place, size = struct.unpack_from("<qI", footer, blocks + 4 + 24 * number)
-        message = stream.read_at(min(size, stream.size()), place)
-        message = message[8 if message.startswith(ARROW_STREAM) else 4 :]
-        header = _offset(message, _field(message, _offset(message, 0), 2))
-        rows.append(struct.unpack_from("<q", message, _field(message, header, 0))[0])
-    return rows
-
-
-def _offset(buffer: bytes, place: int) -> int:
-    """Where the offset at `place` of a flatbuffer leads."""
-    return int(place + struct.unpack_from("<I", buffer, place)[0])
-
-
-def _field(buffer: bytes, table: int, number: int) -> int:
-    """The place of a field of a table in a flatbuffer."""
-    (to_offsets,) = struct.unpack_from("<i", buffer, table)
-    return int(table + struct.unpack_from("<H", buffer, table - to_offsets + 4 + 2 * number)[0])
 
 
 def _in_unit(unit: Unit, number: int, count: int) -> bool:

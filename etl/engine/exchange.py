@@ -62,12 +62,20 @@ class Exchange:
         rows = rows.sort_by([("file", "ascending"), ("start", "ascending")])
         files: dict[str, pa.MemoryMappedFile] = {}
         values = []
-        for name, start, length in zip(*(rows[name].to_pylist() for name in _PLACE), strict=True):
+        for place in rows.select(_PLACE).to_pylist():
+            name = place["file"]
             if name not in files:
                 files[name] = pa.memory_map(name)
-            files[name].seek(start)
-            data = files[name].read_buffer(length) if length else pa.py_buffer(b"")
-            offsets = pa.array([0, length], pa.int32()).buffers()[1]
-            values.append(pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data]))
+            values.append(_mapped_value(files[name], place["start"], place["length"]))
         column = pa.chunked_array(values, pa.binary())
         return rows.append_column(self._column, column).select(self._names)
+
+
+def _mapped_value(file: pa.MemoryMappedFile, start: int, length: int) -> pa.BinaryArray:
+    """An array of one value, whose bytes are those of the mapped file and are not copied."""
+    data = pa.py_buffer(b"")
+    if length:
+        file.seek(start)
+        data = file.read_buffer(length)
+    offsets = pa.array([0, length], pa.int32())
+    return pa.Array.from_buffers(pa.binary(), 1, [None, offsets.buffers()[1], data])

@@ -6,35 +6,16 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_type
 
 from adnominal.etl.lake.columns import Table, is_later
 from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.schema import differences
 
-_SIMPLE: dict[pa.DataType, T.DataType] = {
-    pa.string(): T.StringType(),
-    pa.bool_(): T.BooleanType(),
-    pa.int8(): T.ByteType(),
-    pa.int16(): T.ShortType(),
-    pa.int32(): T.IntegerType(),
-    pa.int64(): T.LongType(),
-    pa.float32(): T.FloatType(),
-    pa.float64(): T.DoubleType(),
-    pa.binary(): T.BinaryType(),
-    pa.date32(): T.DateType(),
-    pa.timestamp("us", tz="UTC"): T.TimestampType(),
-}
-
 
 def spark_type(kind: pa.DataType) -> T.DataType:
-    """Return Spark's type for an Arrow type; raise `TypeError` if a Delta table has none."""
-    if kind in _SIMPLE:
-        return _SIMPLE[kind]
-    if pa.types.is_list(kind):
-        return T.ArrayType(spark_type(kind.value_type))
-    if pa.types.is_struct(kind):
-        return T.StructType([T.StructField(f.name, spark_type(f.type)) for f in kind])
-    raise TypeError(f"no column of a table can be a {kind}")
+    """Return Spark's type for an Arrow type; raise `TypeError` if it has none."""
+    return from_arrow_type(kind)
 
 
 def spark_schema(schema: pa.Schema) -> T.StructType:

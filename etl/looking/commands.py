@@ -123,15 +123,16 @@ def _parse(argv: Sequence[str]) -> tuple[str, list[str], Any]:
         got = repr(argv[0]) if argv else "nothing"
         hint = nearest(argv[0], COMMANDS) if argv else ""
         raise UserError(f"got {got}; expected one of {', '.join(COMMANDS)}{hint} (--help explains)")
-    command = argv[0]
+    command, *rest = argv
     names, settings = COMMANDS[command]
-    words = [word for word in argv[1 : 1 + len(names)] if not _is_setting(word, command)]
-    if len(words) < sum(not name.startswith("[") for name in names):
+    words = [word for word in rest[: len(names)] if not _is_setting(word, command)]
+    needed = [name for name in names if not name.startswith("[")]
+    if len(words) < len(needed):
+        usage = " ".join([command, *names])
         raise UserError(
-            f"{command} needs {' '.join(names)}: python -m etl.lake {command} {' '.join(names)} "
-            "[key=value …]"
+            f"{command} needs {' '.join(names)}: python -m etl.lake {usage} [key=value …]"
         )
-    return command, words, conf.load(settings, argv[1 + len(words) :])
+    return command, words, conf.load(settings, rest[len(words) :])
 
 
 def _is_setting(word: str, command: str) -> bool:

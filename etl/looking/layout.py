@@ -41,20 +41,24 @@ def format_table(
     header: Sequence[str], rows: Sequence[Sequence[Any]], widest: int = _WIDEST
 ) -> str:
     """Format rows under a header; numbers are right-aligned, all else left-aligned."""
-    right = [
-        bool(rows) and all(isinstance(row[place], (int, float, type(None))) for row in rows)
-        for place in range(len(header))
-    ]
-    lines = [list(header), *[[cell(value, widest) for value in row] for row in rows]]
-    widths = [max(width(line[place]) for line in lines) for place in range(len(header))]
+    columns = []
+    for place, name in enumerate(header):
+        values = [row[place] for row in rows]
+        columns.append(_aligned_column(name, values, widest))
+    lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+    return "\n".join(lines)
 
-    def padded(text: str, place: int) -> str:
-        spaces = " " * (widths[place] - width(text))
-        return spaces + text if right[place] else text + spaces
 
-    return "\n".join(
-        "  ".join(padded(text, place) for place, text in enumerate(line)).rstrip() for line in lines
-    )
+def _aligned_column(name: str, values: Sequence[Any], widest: int) -> list[str]:
+    """The name and the values of a column, padded to the width of the longest."""
+    is_numeric = all(isinstance(value, (int, float, type(None))) for value in values)
+    texts = [name, *(cell(value, widest) for value in values)]
+    column_width = max(width(text) for text in texts)
+    padded_texts = []
+    for text in texts:
+        spaces = " " * (column_width - width(text))
+        padded_texts.append(spaces + text if is_numeric and values else text + spaces)
+    return padded_texts
 
 
 def size(count: float) -> str:

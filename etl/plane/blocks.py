@@ -156,11 +156,7 @@ class _HypernymIndex:
         if chained.num_rows:
             yield self._chain_items(chained, kind)
         phrases = phrases.filter(pc.invert(with_hypernym))
-        owner = pc.index_in(phrases.column("noun"), value_set=self._nouns)
-        if owner.null_count:
-            unknown = phrases.column("noun").filter(pc.is_null(owner))[0]
-            raise ValueError(f"noun {unknown.as_py()!r} is not in the vocabulary")
-        nouns = owner.to_numpy(zero_copy_only=False).astype(np.int64)
+        nouns = self._noun_numbers(phrases.column("noun"))
         counts = self._count[kind][nouns]
         # A block ends with the phrase that brings it to so many groups.
         limits = np.arange(0, counts.sum(), _GROUPS)[1:]
@@ -169,6 +165,15 @@ class _HypernymIndex:
             if counts[block_rows].sum():
                 block = phrases.slice(block_rows[0], len(block_rows))
                 yield self._block(block, nouns[block_rows], counts[block_rows], kind)
+
+    def _noun_numbers(self, nouns: pa.StringArray) -> _Ids:
+        """The number of each noun in the vocabulary; raise `ValueError` for an unknown noun."""
+        numbers = pc.index_in(nouns, value_set=self._nouns)
+        if numbers.null_count:
+            unknown = nouns.filter(pc.is_null(numbers))[0]
+            raise ValueError(f"noun {unknown.as_py()!r} is not in the vocabulary")
+        known_numbers: _Ids = numbers.to_numpy(zero_copy_only=False).astype(np.int64)
+        return known_numbers
 
     def _block(self, phrases: pa.RecordBatch, nouns: _Ids, counts: _Ids, kind: str) -> pa.Table:
         """The rows of a block: each phrase with each of its noun's hypernyms within reach.

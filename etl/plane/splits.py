@@ -118,15 +118,19 @@ def _fitting_sizes(pool: Pool, scheme: str, sizes: Sizes, seed: int, short: TooF
 
 
 def _table(pool: Pool, scheme: str, fold: str, part: str, groups: Ids) -> pa.Table:
+    """The groups of a part, which are numbers of words in the pool, as rows of `GROUPS`."""
+    adjective, noun, hypernym, distance = groups.T
+    words = pa.array(pool.words)
+    class_names = pa.array([CLASSES[kind] for kind in pool.classes])
     size = len(groups)
-    adjectives, words = pa.array(pool.adjectives), pa.array(pool.words)
-    kinds = pa.array([CLASSES[kind] for kind in pool.classes])
     columns = [
-        *(pa.repeat(value, size) for value in (scheme, fold, part)),
-        adjectives.take(pa.array(groups[:, 0])),
-        kinds.take(pa.array(groups[:, 0])),
-        words.take(pa.array(groups[:, 1])),
-        words.take(pa.array(groups[:, 2])),
-        pa.array(groups[:, 3].astype(np.int32)),
+        pa.repeat(scheme, size),
+        pa.repeat(fold, size),
+        pa.repeat(part, size),
+        pa.array(pool.adjectives).take(pa.array(adjective)),
+        class_names.take(pa.array(adjective)),
+        words.take(pa.array(noun)),
+        words.take(pa.array(hypernym)),
+        pa.array(distance.astype(np.int32)),
     ]
     return pa.Table.from_arrays(columns, schema=GROUPS)

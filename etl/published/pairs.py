@@ -182,39 +182,74 @@ def read(settings: Settings) -> Reading:
     if name == TABLE:
         columns = [str(getattr(settings, column)) for column in ItemVotes._fields]
         return read_item_votes(file, ItemVotes(*columns), settings.lake)
-    columns = [str(getattr(settings, column)) for column in _FORMS[name]]
-    mapping = settings.mapping() if name == "nli" else {}
-    further = [settings.split] if settings.split not in SPLITS else []
-    further += [settings.votes] if settings.votes else []
-    reading, occurrences, rows = Reading(), Counter[str](), []
-    votes: dict[str, Votes] = {}
-    for number, fields, is_surplus in file_rows(file, [*columns, *further]):
-        values = [str(fields[c]).strip() if fields[c] is not None else "" for c in columns]
-        split = _split_of(settings, fields)
-        reason = SURPLUS if is_surplus else _fault(name, values, split, mapping)
-        sample = f"{file.name}:{number} {values[0]} {values[1]}"
-        if reason:
-            reading.drop(name, reason, sample, file.name)
-            continue
-        reading.rows_of(file.name).read += 1
-        key = "\t".join(values[:2])
-        row = _row(settings, values, occurrences[key], mapping)
-        occurrences[key] += 1
-        rows.append({**row, "split": _SPLIT_OF[split.lower()]})
-        if settings.votes:
-            try:
-                votes[row["item_id"]] = read_votes(fields[settings.votes], mapping)
-            except NoVotes as fault:
-                reading.drop(TABLE, str(fault), sample)
+    reader = _RowReader(settings)
+    for number, fields, is_surplus in file_rows(file, reader.columns_read):
+        reader.add(number, fields, is_surplus)
+    rows, reading = reader.rows, reader.reading
     if not rows:
         reasons = ", ".join(reason for _, reason in reading.dropped) or "it is empty"
-        expected = f"; labels= knows {', '.join(mapping)}" if mapping else ""
+        expected = f"; labels= knows {', '.join(reader.mapping)}" if reader.mapping else ""
         raise UserError(f"file={file}: no row can be read: {reasons}{expected}")
     reading.notes.append(_summary(name, rows, f"file={file}"))
     reading.tables[name] = pa.Table.from_pylist(rows, table(name).schema)
     if settings.votes:
-        reading.tables[TABLE] = votes_table(name, settings.source, settings.source, votes)
+        source = settings.source
+        reading.tables[TABLE] = votes_table(name, source, source, reader.votes)
     return reading
+
+
+class _RowReader:
+    """Makes rows of the settings' table from those of a file, and counts what it drops.
+
+    Attributes:
+        columns_read: the columns of the file that are needed.
+        mapping: our label for each label of the file; empty for data without labels.
+        rows: the rows of the table.
+        votes: people's votes by the id of their row, with votes=.
+        reading: the drops, and the numbers of rows read.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._table = settings.table
+        self._columns = [str(getattr(settings, name)) for name in _FORMS[self._table]]
+        self._file = Path(settings.file).name
+        self._occurrences: Counter[str] = Counter()
+        self.columns_read = list(self._columns)
+        if settings.split not in SPLITS:
+            self.columns_read.append(settings.split)
+        if settings.votes:
+            self.columns_read.append(settings.votes)
+        self.mapping = settings.mapping() if self._table == "nli" else {}
+        self.rows: list[dict[str, Any]] = []
+        self.votes: dict[str, Votes] = {}
+        self.reading = Reading()
+
+    def add(self, number: int, fields: Mapping[str, Any], is_surplus: bool) -> None:
+        """Read the row at line `number`, or drop it by reason."""
+        values = [_text(fields[column]) for column in self._columns]
+        split = _split_of(self._settings, fields)
+        reason = _fault(self._table, values, split, self.mapping)
+        if is_surplus:
+            reason = SURPLUS
+        sample = f"{self._file}:{number} {values[0]} {values[1]}"
+        if reason:
+            self.reading.drop(self._table, reason, sample, self._file)
+            return
+        self.reading.rows_of(self._file).read += 1
+        key = "\t".join(values[:2])
+        row = _row(self._settings, values, self._occurrences[key], self.mapping)
+        self._occurrences[key] += 1
+        self.rows.append({**row, "split": _SPLIT_OF[split.lower()]})
+        if self._settings.votes:
+            try:
+                self.votes[row["item_id"]] = read_votes(fields[self._settings.votes], self.mapping)
+            except NoVotes as fault:
+                self.reading.drop(TABLE, str(fault), sample)
+
+
+def _text(field: Any) -> str:
+    return "" if field is None else str(field).strip()
 
 
 def _split_of(settings: Settings, fields: Mapping[str, Any]) -> str:

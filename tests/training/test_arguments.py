@@ -1,8 +1,11 @@
 """Settings under the names of transformers' TrainingArguments."""
 
+import ast
 import dataclasses
 import subprocess
 import sys
+from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 import torch
@@ -14,7 +17,7 @@ from adnominal.training import argument_lists, arguments
 from adnominal.training.fitting import training_arguments
 from adnominal.training.planning import identity
 from adnominal.training.settings import Lora, Recorded, Seq2Seq, Settings
-from tests.training import arguments_source
+from tests.training import arguments_file
 
 FIELDS = {field.name for field in dataclasses.fields(TrainingArguments) if field.init}
 PASSED = {field.name for field in dataclasses.fields(arguments.PassedArguments)}
@@ -25,9 +28,20 @@ def settings(*words: str) -> Settings:
 
 
 def test_the_generated_file_is_of_the_installed_version():
-    text = arguments_source.TARGET.read_text(encoding="utf-8")
-    message = "run: python -m tests.training.arguments_source"
-    assert arguments_source.formatted_source() == text, message
+    text = arguments.FILE.read_text(encoding="utf-8")
+    message = "run: python -m tests.training.arguments_file"
+    assert arguments_file.content() == text, message
+
+
+def test_types_that_mypy_knows_are_those_of_the_file():
+    tree = ast.parse(Path(arguments.__file__).read_text(encoding="utf-8"))
+    (declared_class,) = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    hints = get_type_hints(arguments.PassedArguments)
+    for line in declared_class.body:
+        if isinstance(line, ast.AnnAssign):
+            hint = hints[ast.unparse(line.target)]
+            name = hint.__name__ if isinstance(hint, type) else str(hint)
+            assert ast.unparse(line.annotation) == name
 
 
 def test_each_field_is_in_exactly_one_list():

@@ -9,21 +9,19 @@ import hashlib
 import json
 import logging
 import os
-import shutil
-import uuid
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from adnominal.training.batching import Ids, layout
-from adnominal.training.files import sync
 
 _CHUNK = 16_384
 _VERSION = 2
@@ -105,30 +103,19 @@ def encode(
 ) -> Tokens:
     """Encode rows with special tokens, cut to `limit`, or read them from the cache.
 
-    In a pair that is too long, the longer text is cut. A process that is killed while writing
-    leaves no invalid cache entry, and two processes may write the same entry. Damaged entries are
-    written again.
+    In a pair that is too long, the longer text is cut. A damaged cache entry is written again.
     """
     if cache is None:
         return _encode(tokenizer, first, second, limit)
-    folder = cache / key(fingerprint(tokenizer), first, second, limit)
-    with_types = _has_types(tokenizer)
-    if folder.is_dir():
+    path = cache / f"{key(fingerprint(tokenizer), first, second, limit)}.npz"
+    if path.exists():
         try:
-            return _read(folder, with_types=with_types)
-        except (OSError, ValueError, EOFError) as error:
-            log.warning("%s cannot be read (%s); its texts are encoded again", folder, error)
-            # Renamed first: another process may have put a new entry there meanwhile.
-            damaged = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.damaged")
-            with suppress(OSError):
-                os.rename(folder, damaged)
-            shutil.rmtree(damaged, ignore_errors=True)
+            return _read(path)
+        except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
+            log.warning("%s cannot be read (%s); its texts are encoded again", path, error)
     tokens = _encode(tokenizer, first, second, limit)
-    _write(tokens, folder)
-    try:
-        return _read(folder, with_types=with_types)
-    except (OSError, ValueError, EOFError):
-        return tokens  # another process that met the same damage has removed the new entry
+    _write(tokens, path)
+    return tokens
 
 
 def _has_types(tokenizer: Any) -> bool:
@@ -169,26 +156,24 @@ def _encode(
     )
 
 
-def _write(tokens: Tokens, folder: Path) -> None:
-    new_folder = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.new")
-    new_folder.mkdir(parents=True)
-    np.save(new_folder / "ids.npy", tokens.ids)
-    np.save(new_folder / "offsets.npy", tokens.offsets)
+def _write(tokens: Tokens, path: Path) -> None:
+    """Write an entry under a temporary name, so that no process ever reads a part of it."""
+    arrays: dict[str, Any] = {
+        "ids": tokens.ids,
+        "offsets": tokens.offsets,
+        "truncated": tokens.truncated,
+    }
     if tokens.types is not None:
-        np.save(new_folder / "types.npy", tokens.types)
-    (new_folder / "truncated").write_text(str(tokens.truncated))
-    sync(new_folder)
-    try:
-        os.rename(new_folder, folder)
-    except OSError:
-        # Another process was first; it wrote the same.
-        shutil.rmtree(new_folder)
+        arrays["types"] = tokens.types
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as file:
+        np.savez(file, **arrays)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(file.name, path)
 
 
-def _read(folder: Path, *, with_types: bool) -> Tokens:
-    return Tokens(
-        np.load(folder / "ids.npy", mmap_mode="r"),
-        np.load(folder / "offsets.npy"),
-        np.load(folder / "types.npy", mmap_mode="r") if with_types else None,
-        int((folder / "truncated").read_text()),
-    )
+def _read(path: Path) -> Tokens:
+    with np.load(path) as arrays:
+        types = arrays.get("types")
+        return Tokens(arrays["ids"], arrays["offsets"], types, int(arrays["truncated"]))

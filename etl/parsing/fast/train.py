@@ -1,11 +1,11 @@
 r"""Training of `parser=fast`: a tagger and a head finder from treebanks and silver text.
 
-    python -m etl.parsing.fast.train gold=TRAIN.conllu silver=FOLDER/silver \
-        plain=FOLDER/silver/plain.txt dev=DEV.conllu out=MODEL
+    python -m etl.parsing.fast.train gold=TRAIN.conllu silver=PARSED.conllu \
+        plain=TEXT.txt dev=DEV.conllu out=MODEL
 
-Both are trained on CoNLL-U: `gold` are treebanks, `silver` is plain text parsed by spaCy
-(`python -m etl.parsing.fast.silver`); `plain` is more text, from which, with the other two, the
-clusters of words are learned. Without `gold` the model is trained on silver text alone. The
+Both are trained on CoNLL-U: `gold` are treebanks, `silver` is plain text that another parser, such
+as spaCy, has parsed; `plain` is more text, from which, with the other two, the clusters of words
+are learned. Without `gold` the model is trained on silver text alone. The
 extractor itself tokenizes the texts, and a token is trained on the treebank's token with the same
 begin and end; other tokens serve only as context. The features are computed by the same C code as
 at run time. The settings were chosen on `dev`, whose scores are printed; the same files and seed

@@ -30,5 +30,5 @@ def test_hashing_words_in_pieces_gives_the_same_hashes(monkeypatch):
 
 
 def test_words_that_share_a_hash_are_distinguished(monkeypatch):
-    monkeypatch.setattr(word_index, "_hashes", lambda words: np.zeros(len(words), np.uint64))
+    monkeypatch.setattr(word_index, "hashes_of", lambda words: np.zeros(len(words), np.int64))
     assert WordIndex(pa.array(["a", "b"])).places(pa.array(["b", "c", "a"])).tolist() == [1, -1, 0]

@@ -261,47 +261,6 @@ def test_only_chosen_variants_are_exported(study):
         study.export("pilot", "round=pilot", "items=61")
 
 
-def test_items_listed_in_a_file_are_exported_in_its_order(study):
-    write(study.lake, "adept_items", items("other"))
-    rows = items()
-    path = study.folder / "second_look.tsv"
-    lines = [f"{row['item_id']}\tclean\t0.9" for row in rows[40:10:-1]]
-    lines.insert(0, f"{rows[55]['item_id']}\tother\t0.99")
-    lines.insert(1, "gone\tclean\t0.98")
-    path.write_text("\n".join(["item_id\tedition\tentropy", *lines, lines[3]]) + "\n")
-    study.export("pilot", "round=pilot", "items=2", "attention=0", f"ids={path}")
-
-    def batch_items() -> set[str]:
-        return {r["item_id"] for r in study.rows("adept_batches") if r["kind"] == "item"}
-
-    assert batch_items() == {row["item_id"] for row in rows[39:41]}
-    # Items are not exported twice.
-    study.export("main", "gold=0", "attention=0", f"ids={path}")
-    assert batch_items() == {row["item_id"] for row in rows[11:41]}
-    with pytest.raises(UserError, match="0 of 30 suitable items are left"):
-        study.export("again", "gold=0", f"ids={path}")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (None, "No such file or directory"),
-        ("", "line 1 has no column item_id, it has nothing"),
-        ("id,label\na,1\n", "line 1 has no column item_id, it has id, label"),
-        ("item_id,edition\na,clean\n,clean\n", "line 3 has no item_id"),
-        ("item_id,edition\na,other\n", "no item of edition=clean"),
-        (f"item_id\n{'a' * 200_000}\n", "line 2: field larger than field limit"),
-        ("item_id\na,b\n", "line 2: more fields than the 1 columns"),
-    ],
-)
-def test_files_without_usable_item_ids_are_refused(study, text, message):
-    path = study.folder / "ids.csv"
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(UserError, match=rf"ids={path}: {message}"):
-        study.export("main", "gold=0", f"ids={path}")
-
-
 def test_more_items_than_are_left_are_refused(study):
     message = r"60 of 60 suitable items are left \(0 are already in batches"
     with pytest.raises(UserError, match=message):

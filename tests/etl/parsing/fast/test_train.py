@@ -14,7 +14,7 @@ pytest.importorskip(
     "adnominal.etl.parsing.fast._fast", reason="the compiled extractor was not built"
 )
 
-from adnominal.etl.parsing.fast import clusters, model, silver, train
+from adnominal.etl.parsing.fast import clusters, model, train
 from adnominal.etl.parsing.fast.train import NAME_FLAG, NO_HEAD, UNKNOWN_HEAD
 
 SENTENCES = [
@@ -162,60 +162,3 @@ def test_files_without_sentences_are_refused(tmp_path, role, name, content, mess
     with pytest.raises(UserError, match=message):
         train.train(train.Settings(out=str(tmp_path / "out"), **inputs))
     assert not (tmp_path / "out").exists()
-
-
-def test_silver_text_needs_the_unpacked_packages(tmp_path):
-    (tmp_path / "file").touch()
-    for name in ("no", "file"):
-        with pytest.raises(UserError, match=f"folder={tmp_path}/{name}: expected the unpacked"):
-            silver.build(silver.Settings(folder=str(tmp_path / name)))
-    with pytest.raises(UserError, match=f"folder={tmp_path}/file: Not a directory"):
-        silver.build(silver.Settings(folder=str(tmp_path / "file"), wikipedia="dump.xml"))
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_silver_text_is_running_english_without_repetitions(tmp_path):
-    prose = "The old house at the end of the street was sold to a friend of my father's."
-    folder = tmp_path / "jargon-text"
-    folder.mkdir()
-    (folder / "jargon.txt.gz").write_bytes(
-        gzip.compress(f"{prose}\n\n{prose}\n\nint main(void) {{ return 0; }}\n".encode())
-    )
-    gathered = list(silver.gather(silver.Settings(folder=str(tmp_path))))
-    assert [text for _, text, _ in gathered] == [prose]
-    assert [use for _, _, use in gathered] == [silver.Use.PARSED]
-    german = "Das Haus am Ende der Straße wurde an einen Freund verkauft."
-    assert silver.running_text(german) is None
-    assert silver.running_text("too short") is None
-
-
-def test_text_beyond_the_limit_of_a_source_is_not_parsed(tmp_path):
-    folder = tmp_path / "jargon-text"
-    folder.mkdir()
-    prose = [f"The house number {n} at the end of the street was sold to a friend." for n in "1234"]
-    (folder / "jargon.txt.gz").write_bytes(gzip.compress("\n\n".join(prose).encode()))
-    settings = silver.Settings(folder=str(tmp_path), words=20, plain_words=40)
-    uses = [use for _, _, use in silver.gather(settings)]
-    assert uses == [silver.Use.PARSED] * 2 + [silver.Use.PLAIN]
-
-
-def test_texts_are_read_from_the_formats_of_packages():
-    novel = b"".join(
-        b"\x00\x04\x00\x09" + len(line).to_bytes(4, "big") + line
-        for line in (b"It was", b"a dark night.", b"", b"Nobody slept.")
-    )
-    data = b"\x00\x00\x00\x10" + zlib.compress(b"header" + novel) + b"\x00\x00"
-    assert list(silver._r_strings(data)) == ["It was\na dark night.", "Nobody slept."]
-    verse = (
-        b'<div sID="a" type="x-p"/><w>In</w> <w>the beginning</w>.<note>n</note>'
-        b'<div eID="a" type="x-p"/>'
-    )
-    assert [text.split() for text in silver._verses(zlib.compress(verse)) if text.split()] == [
-        ["In", "the", "beginning."]
-    ]
-    manual = b"<para>Press <guilabel>OK</guilabel> &amp; wait.</para><para>Done.</para>"
-    assert list(silver._docbook(manual)) == ["Press OK & wait.", "Done."]
-    script = b'x = _"The old house at the end of the street is yours now."\n_(\t[[%s]])' % (
-        b"Another line that is long enough to be kept as it is."
-    )
-    assert len(list(silver._translatable(script))) == 2
