@@ -144,12 +144,14 @@ class _Texts:
         distinct_texts = list(dict.fromkeys(texts))
         self._places = {text: place for place, text in enumerate(distinct_texts)}
         words_of_texts, _ = _count_features(distinct_texts, analyzer=_words_and_bigrams)
-        texts_in_words, words = _count_features(distinct_texts, analyzer=_split_at_spaces)
-        words_in_letters, _ = _count_features(words, analyzer="char_wb", ngram_range=(2, 4))
-        letters_of_texts = texts_in_words @ words_in_letters
-        # Words share n-grams; a feature is only whether a text has it.
-        letters_of_texts.data[:] = 1
-        self._features = hstack([words_of_texts, letters_of_texts], format="csr")
+        self._features = words_of_texts
+        if any(map(_split_at_spaces, distinct_texts)):
+            texts_in_words, words = _count_features(distinct_texts, analyzer=_split_at_spaces)
+            words_in_letters, _ = _count_features(words, analyzer="char_wb", ngram_range=(2, 4))
+            letters_of_texts = texts_in_words @ words_in_letters
+            # Words share n-grams; a feature is only whether a text has it.
+            letters_of_texts.data[:] = 1
+            self._features = hstack([words_of_texts, letters_of_texts], format="csr")
 
     def features(self, texts: Iterable[str]) -> Any:
         """A sparse matrix [texts, features] of 0 and 1."""

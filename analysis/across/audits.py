@@ -238,14 +238,17 @@ def _word_findings(splits: list[Rows], name: str) -> Iterator[Finding]:
     # Rounds and folds differ only in what they hold out, so the words of one are enough.
     degree = [rows for rows in splits[1:] if rows.split.startswith("degree")]
     for rows in (splits[0], *degree[:1]):
-        cells: dict[Key, Value] = {}
+        counts: dict[Key, Value] = {}
+        tests: dict[Key, Value] = {}
         for row in token_table(rows, name).to_pylist():
             place = f"{row['token']} → {row['label']}"
-            for column in ("rows", "share", "expected", "z", "p"):
-                cells[place, column] = float(row[column])
-        if cells:
+            counts[place, "rows"] = float(row["rows"])
+            for column in ("share", "expected", "z", "p"):
+                tests[place, column] = float(row[column])
+        if counts:
             caption = f"Words that give the label away: {rows.split}, {name}"
-            yield Cells(caption, cells, decimals=3, edition=rows.edition, note=_TOKENS)
+            yield Cells(caption, counts, decimals=0, edition=rows.edition, note=_TOKENS)
+            yield Cells(caption, tests, decimals=3, edition=rows.edition, note=_TOKENS)
 
 
 EXHIBITS: Mapping[str, Exhibit[Across]] = {

@@ -49,8 +49,9 @@ def test_the_audit_depends_on_sizes_but_not_on_row_order():
     assert audit([reversed_rows], train_size=60, test_size=30).equals(limited_audit)
 
 
-def test_constant_inputs_reach_the_majority():
-    (audited,) = audit([rows(same=["x"] * 200)]).to_pylist()
+@pytest.mark.parametrize("text", ["x", "", " "])
+def test_constant_inputs_reach_the_majority(text):
+    (audited,) = audit([rows(same=[text] * 200)]).to_pylist()
     assert (audited["accuracy"], audited["gain"], audited["p"]) == (audited["majority"], 0, 0.5)
 
 
