@@ -33,7 +33,7 @@ def read(lake: str, runs: Collection[str], columns: Sequence[str] | None = None)
     return arrow.read(lake, "predictions", where=where, columns=columns)
 
 
-def labelled(lake: str, run: str, columns: Sequence[str] = ANSWERS) -> pa.Table:
+def labelled_predictions(lake: str, run: str, columns: Sequence[str] = ANSWERS) -> pa.Table:
     """A run's predictions with their gold labels, sorted by item; no rows if it has none."""
     table = read(lake, [run], columns)
     table = table.filter(table.column("gold").is_valid())
@@ -45,7 +45,7 @@ def labelled_runs(lake: str, runs: Sequence[Run]) -> pa.Table:
     return pa.concat_tables(
         with_column(table, "run", [run.id] * table.num_rows)
         for run in runs
-        for table in [labelled(lake, run.id)]
+        for table in [labelled_predictions(lake, run.id)]
     )
 
 

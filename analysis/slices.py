@@ -53,7 +53,7 @@ def adjective_class(adjectives: Words, classes: Mapping[str, str]) -> Slice:
     return [None if word is None else classes.get(word.lower()) for word in adjectives]
 
 
-def subsective(adjectives: Words, nonsubsective: Collection[str]) -> Slice:
+def subsectivity(adjectives: Words, nonsubsective: Collection[str]) -> Slice:
     """Whether the adjective is on a list of non-subsective ones (ADEPT, section 2 and figure 4)."""
     return _membership_slice(adjectives, nonsubsective, "non-subsective", "subsective")
 

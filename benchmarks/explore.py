@@ -120,7 +120,7 @@ def generate(settings: Settings, lake: str) -> dict[str, Role]:
     for table, (role, other) in tables.items():
         for number, members in enumerate(role.split(settings.files)):
             transaction = (f"part-{number}", 0)
-            if len(members) and not arrow.committed(lake, table, [transaction]):
+            if len(members) and not arrow.committed_transactions(lake, table, [transaction]):
                 rows = rows_of(role, other, members, settings.pairs * MEAN_COUNT)
                 arrow.append(lake, table, rows, job="benchmark", transaction=transaction)
     return {"noun": noun, "adjective": adjective}

@@ -41,13 +41,13 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException, Vali
 from yaml import YAMLError
 
 from adnominal.conf.extras import EXTRAS as EXTRAS
-from adnominal.conf.help import fields_of, is_required, nearest, type_hints, type_name
+from adnominal.conf.help import fields_of, is_required, spelling_hint, type_hints, type_name
 from adnominal.conf.help import help_text as help_text
 from adnominal.conf.hints import hint_for_key, hint_for_word
 from adnominal.conf.opening import DelayedOpening, common_commands
 from adnominal.conf.output import output_may_be_closed
 from adnominal.conf.values import as_yaml as as_yaml
-from adnominal.conf.values import escaped, settings_text
+from adnominal.conf.values import escape_interpolation, settings_text
 from adnominal.conf.values import identity as identity
 from adnominal.conf.values import settings_hash as settings_hash
 from adnominal.conf.values import to_dict as to_dict
@@ -290,9 +290,9 @@ def _with_presets(cls: type[SettingsType], values: Mapping[str, Any]) -> Setting
         default = fields["preset"].default
         preset = str(values.get("preset", default))
         if preset not in presets:
-            raise UserError(
-                f"preset={preset}: expected one of {', '.join(presets)}{nearest(preset, presets)}"
-            )
+            known_presets = ", ".join(presets)
+            hint = spelling_hint(preset, presets)
+            raise UserError(f"preset={preset}: expected one of {known_presets}{hint}")
         layers.update(presets[preset])
     layers.update(values)
     missing = [name for name, f in fields.items() if is_required(f) and name not in layers]
@@ -320,7 +320,7 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
             if isinstance(value, str) and needs_mapping:
                 # Raised here, to be reported below as any value of another type is.
                 raise ValidationError("OmegaConf would take a text with ${ for an interpolation")
-            literal_value = escaped(value, _is_typed(type_hint))
+            literal_value = escape_interpolation(value, _is_typed(type_hint))
             OmegaConf.update(config, key, literal_value, merge=True)
         except OmegaConfBaseException as error:
             expected = "group of settings" if is_group else type_name(type_hint)
@@ -332,7 +332,7 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         if type_hint is str and value == "" and field.default != "" and not choices:
             raise UserError(f"{key}= is empty; expected a text")
         if isinstance(value, str) and value.startswith("~/"):
-            OmegaConf.update(config, key, escaped(os.path.expanduser(value)))
+            OmegaConf.update(config, key, escape_interpolation(os.path.expanduser(value)))
         if not choices or value is None:
             continue
         members = value if _is_list(type_hint) else [value]
@@ -340,7 +340,7 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
             if member not in choices:
                 raise UserError(
                     f"{key}={member}: expected one of {', '.join(choices)}"
-                    f"{nearest(member, choices)}"
+                    f"{spelling_hint(member, choices)}"
                 )
     try:
         return typing.cast(SettingsType, OmegaConf.to_object(config))

@@ -51,7 +51,7 @@ def type_name(type_hint: Any) -> str:
     )
 
 
-def nearest(word: object, candidates: Iterable[str]) -> str:
+def spelling_hint(word: object, candidates: Iterable[str]) -> str:
     """``; did you mean 'x'?`` for a word that is close to a known one, else an empty text."""
     near = difflib.get_close_matches(str(word), list(candidates), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

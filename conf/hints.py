@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from adnominal.conf.help import fields_of, nearest
+from adnominal.conf.help import fields_of, spelling_hint
 
 # A comparison with a word that is not in quotes: noun=key, noun = "key".
 _UNQUOTED = re.compile(r'(\w+)\s*(=|==|!=|<>|like)\s*("?)([^\W\d]\w*)\3', re.IGNORECASE)
@@ -22,7 +22,7 @@ def hint_for_key(cls: type, key: str, known_keys: Sequence[str]) -> str:
     """
     renamed: Mapping[str, str] = getattr(cls, "RENAMED", {})
     nested = [name for name, _, _ in fields_of(cls) if name.endswith(f".{key}")]
-    hint = nearest(key, known_keys) or nearest(key, renamed)
+    hint = spelling_hint(key, known_keys) or spelling_hint(key, renamed)
     if nested:
         hint = f"; did you mean {nested[0]!r}?"
     for name, right_name in renamed.items():
@@ -43,7 +43,7 @@ def hint_for_word(cls: type, word: str, rest: Sequence[str]) -> str:
     for key, field, _ in fields:
         if word in field.metadata.get("choices", ()):
             return f"; did you mean {f'{key}={word}'!r}?"
-    return nearest(word, names)
+    return spelling_hint(word, names)
 
 
 def hint_for_command(word: str, modules: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from adnominal.conf.help import is_required
 
 
-def escaped(value: Any, is_typed: bool = False) -> Any:
+def escape_interpolation(value: Any, is_typed: bool = False) -> Any:
     """A value of which OmegaConf takes each text as it is, ``${…}`` too.
 
     Truth values of settings with a declared type are written as in YAML: the type may be text.
@@ -20,9 +20,9 @@ def escaped(value: Any, is_typed: bool = False) -> Any:
     if isinstance(value, str):
         return re.sub(r"(\\*)\$\{", r"\1\1\\${", value)
     if isinstance(value, Mapping):
-        return {key: escaped(member, is_typed) for key, member in value.items()}
+        return {key: escape_interpolation(member, is_typed) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [escaped(member, is_typed) for member in value]
+        return [escape_interpolation(member, is_typed) for member in value]
     return str(value).lower() if is_typed and isinstance(value, bool) else value
 
 
@@ -67,7 +67,7 @@ def as_yaml(settings: Any) -> str:
 
 
 def yaml_of(values: Mapping[str, Any]) -> str:
-    return str(OmegaConf.to_yaml(OmegaConf.create(escaped(values))))
+    return str(OmegaConf.to_yaml(OmegaConf.create(escape_interpolation(values))))
 
 
 def settings_hash(settings: Any, names: Sequence[str] | None = None) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from adnominal.conf import UserError
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 from adnominal.etl.adept.declaration import DATASET as ADEPT
 from adnominal.etl.asp.declaration import DATASET as ASP
 from adnominal.etl.declaration import Dataset, ItemTable
@@ -49,7 +49,7 @@ def way_to_edition(table: str, edition: str, editions: Iterable[str], built_by: 
     of_table = next((name for name in DATASETS if table.partition("_")[0] == name), None)
     if edition == "published" and of_table is not None:
         return f"etl/import_published.py {of_table}=FOLDER imports the release"
-    return f"{built_by} makes another{nearest(edition, [*editions, 'published'])}"
+    return f"{built_by} makes another{spelling_hint(edition, [*editions, 'published'])}"
 
 
 def of_task(task: str) -> Dataset | None:

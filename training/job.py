@@ -97,7 +97,7 @@ def execute(settings: Settings, runs: Sequence[TrainingRun]) -> None:
 def _result(run: TrainingRun, records: Runs, parent: Run | None) -> dict[str, Any]:
     """Return the result of a run, trained now or at an earlier start."""
     plan = _plan(run)
-    result = records.once(plan, lambda record: train(run, record), parent)
+    result = records.run_once(plan, lambda record: train(run, record), parent)
     if result.get("group") != run.group:
         raise JobFailed(
             f"{run.folder}: its result.json is not of this version of training/finetune.py; "

@@ -100,7 +100,7 @@ class Runs:
             run.tags({NESTED: str(size)})
             yield run
 
-    def once(
+    def run_once(
         self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
     ) -> dict[str, Any]:
         """Return the result of the run: of an earlier start, or made now by `work`."""

@@ -21,8 +21,8 @@ PAGE = Page(
     (
         transfer.matrix,
         frequency.against_corpora,
-        splits.between,
-        splits.within,
+        splits.accuracy_by_split,
+        splits.accuracy_by_seen_words,
         *audits.EXHIBITS.values(),
         overlap.of_forms,
         parsers.parser_comparison,

@@ -8,7 +8,7 @@ from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.comparisons import scores_by_slice
 from adnominal.analysis.estimates import wilson
 from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
-from adnominal.analysis.predictions import groups_of, labelled
+from adnominal.analysis.predictions import groups_of, labelled_predictions
 from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import lists
 from adnominal.etl.external import JOB, PREFIX
@@ -41,7 +41,7 @@ def name_of(run: Run) -> str:
 
 def _scores(lake: str, run: Run) -> Cells:
     dataset = DATASETS[run.params["task.name"]]
-    answers = labelled(lake, run.id)
+    answers = labelled_predictions(lake, run.id)
     gold, guesses, items = lists(answers, "gold", "predicted", "item_id")
     predicted = [guess or _NO_LABEL for guess in guesses]
     unlabelled = sum(guess is None for guess in guesses)

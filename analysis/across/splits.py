@@ -16,7 +16,7 @@ import pyarrow as pa
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.estimates import Interval, clustered_interval, difference
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
-from adnominal.analysis.predictions import labelled
+from adnominal.analysis.predictions import labelled_predictions
 from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import (
     distinct_values,
@@ -193,7 +193,7 @@ def _answers(rows: pa.Table, group: str) -> pa.Table:
     return rows.select(["gold", "predicted", group]).rename_columns(["gold", "predicted", "group"])
 
 
-def _leaking() -> Iterator[tuple[Dataset, dict[str, str]]]:
+def _leaky_splits() -> Iterator[tuple[Dataset, dict[str, str]]]:
     """The datasets whose published split shares words, with their leak-free schemes by the word
     that each holds out for testing."""
     for dataset in DATASETS.values():
@@ -207,13 +207,13 @@ def _leaking() -> Iterator[tuple[Dataset, dict[str, str]]]:
 @exhibit(
     "", "leak-free splits against published ones", fills=f"{_ADEPT} && {_PLANE}", reads=_TABLES
 )
-def between(page: Across) -> Iterator[Finding]:
+def accuracy_by_split(page: Across) -> Iterator[Finding]:
     """How much of a model's accuracy is lost on a split whose test words are not in training?
 
     The same model and settings, trained and tested on each split.
     """
     rows: list[Row] = []
-    for dataset, disjoint in _leaking():
+    for dataset, disjoint in _leaky_splits():
         setting, published = f"task.{dataset.splits.setting}", dataset.splits.published
         compared_models: set[str] = set()
         runs = page.fine_tuned(name=dataset.name)
@@ -255,7 +255,7 @@ def between(page: Across) -> Iterator[Finding]:
     fills="python training/finetune.py conf/training/adept.yaml lake=LAKE",
     reads=(*_TABLES, "plane_splits", "asp_entailment", "asp_degree", "asp_splits"),
 )
-def within(page: Across) -> Iterator[Finding]:
+def accuracy_by_seen_words(page: Across) -> Iterator[Finding]:
     """Are answers better where training contains the item's word, or both words together?"""
     rows = [*_by_word(page), *_by_adjective(page), *_by_dimension(page)]
     if not rows:
@@ -281,7 +281,7 @@ def _newest_group_by_model(page: Across, **settings: str | tuple[str, ...]) -> l
 
 
 def _by_word(page: Across) -> Iterator[Row]:
-    for dataset, _ in _leaking():
+    for dataset, _ in _leaky_splits():
         scheme = dataset.splits.published
         settings: dict[str, str | tuple[str, ...]] = {dataset.splits.setting: scheme}
         for members in _newest_group_by_model(page, name=dataset.name, **settings):
@@ -315,7 +315,7 @@ def _by_dimension(page: Across) -> Iterator[Row]:
     """ASP's rows of the held-out dimension, compared with validation rows of the others."""
     for members in _newest_group_by_model(page, name="asp", scheme="dimension"):
         params = members[0].params
-        rows = pa.concat_tables([labelled(page.lake.root, run.id) for run in members])
+        rows = pa.concat_tables([labelled_predictions(page.lake.root, run.id) for run in members])
         trained = params.get("task.train_edition") or ""
         edition = params.get("task.edition", "") if trained in ("", "null") else trained
         fold = rows.column("fold")[0].as_py()

@@ -48,7 +48,7 @@ def of_people(page: Across) -> Iterator[Finding]:
             name = _name(run)
             compared = None
             if name not in shown:
-                compared = _compared(page.lake.root, run, dataset, edition, voted)
+                compared = _scores_and_votes(page.lake.root, run, dataset, edition, voted)
             if compared is not None:
                 shown.add(name)
                 has_model = True
@@ -73,7 +73,7 @@ def _name(run: Run) -> str:
     return f"{run.model}, soft labels" if run.params.get("labels") == "soft" else run.model
 
 
-def _compared(
+def _scores_and_votes(
     root: str, run: Run, dataset: str, edition: str, voted: Voted
 ) -> tuple[Floats, Floats] | None:
     """Scores and votes [items, labels] of a run's items; None if its scores are of other labels."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from adnominal.analysis.exploring.words import ROLES
 from adnominal.conf import UserError
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 
 MEASURES = ("log_dice", "pmi", "npmi", "count")
 CLASSES = ("I", "S", "O", "none")
@@ -111,4 +111,6 @@ def default_floor(counts: npt.NDArray[Any]) -> int:
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         expected = ", ".join(choices)
-        raise UserError(f"{name}={value}: expected one of {expected}{nearest(value, choices)}")
+        raise UserError(
+            f"{name}={value}: expected one of {expected}{spelling_hint(value, choices)}"
+        )

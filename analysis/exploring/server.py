@@ -27,7 +27,7 @@ from adnominal.analysis.exploring.sketches import Sketches, tsv
 from adnominal.analysis.exploring.thesaurus import similar_words
 from adnominal.analysis.exploring.words import ROLES
 from adnominal.conf import JobFailed, UserError
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 
 PAGE = Path(__file__).parent / "page"
 HOSTS = ("127.0.0.1", "localhost")
@@ -95,7 +95,7 @@ class _Page:
         role, word = request.query_params.get("role", "noun"), request.query_params.get("word", "")
         if role not in ROLES:
             raise UserError(
-                f"role={role}: expected one of {', '.join(ROLES)}{nearest(role, ROLES)}"
+                f"role={role}: expected one of {', '.join(ROLES)}{spelling_hint(role, ROLES)}"
             )
         words = self._sketches.words[role].beginning(word, 12) if word else []
         return JSONResponse([asdict(one) for one in words])

@@ -32,7 +32,7 @@ from adnominal.analysis.exploring.queries import Query, default_floor
 from adnominal.analysis.exploring.words import ROLES, TABLES, Words, words_of
 from adnominal.analysis.rows import tuples
 from adnominal.conf import UserError
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 from adnominal.etl.amod.measures import MEASURES as FORMULAS
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.actions import log_path
@@ -101,7 +101,7 @@ def check_corpora(query: Query, corpora: Collection[str]) -> None:
         if value and value not in corpora:
             raise UserError(
                 f"{name}={value}: expected one of {', '.join(sorted(corpora))}"
-                f"{nearest(value, corpora)}"
+                f"{spelling_hint(value, corpora)}"
             )
 
 

@@ -18,7 +18,7 @@ from adnominal.analysis.export.content import Config, Content, File
 from adnominal.analysis.export.facts import EditionFacts
 from adnominal.analysis.export.provenance import About
 from adnominal.conf import UserError, missing_package
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 from adnominal.conf.markdown import table_text
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _config_named(exported: Content, name: str | None) -> Config:
     if name not in by_name:
         raise UserError(
             f"config={name}: {exported.dataset}, edition {exported.edition}, has "
-            f"{', '.join(by_name)}{nearest(name, by_name)}"
+            f"{', '.join(by_name)}{spelling_hint(name, by_name)}"
         )
     return by_name[name]
 

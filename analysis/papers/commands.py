@@ -77,7 +77,7 @@ class Commands:
         words, steps = command.split(" "), []
         for key, settings, edition in self._tasks_of(words):
             if edition is None:
-                steps.append(_making(settings["name"], settings["edition"]))
+                steps.append(_build_command(settings["name"], settings["edition"]))
             elif edition != settings["edition"]:
                 words += [f"{key}edition={edition}", *self._train_size(settings, edition)]
         return [*steps, " ".join(map(self._settings_file, words))]
@@ -182,7 +182,7 @@ def _tasks(path: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
     ]
 
 
-def _making(dataset: str, edition: str) -> str:
+def _build_command(dataset: str, edition: str) -> str:
     """The command that makes an edition of a dataset."""
     if edition == "published":
         return f"python etl/import_published.py {dataset}=DIR lake=LAKE"

@@ -8,7 +8,7 @@ from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.conf.commandline.commands import COMMANDS, Command, lookup
 from adnominal.conf.commandline.completion import candidates, script
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 from adnominal.conf.hints import hint_for_command
 from adnominal.conf.output import output_may_be_closed
 
@@ -50,7 +50,7 @@ def find(words: Sequence[str]) -> tuple[Command, list[str]]:
     if inner:
         seconds = [name.split()[1] for name in inner]
         given_word = repr(words[1]) if len(words) > 1 else "nothing"
-        suggestion = nearest(words[1], seconds) if len(words) > 1 else ""
+        suggestion = spelling_hint(words[1], seconds) if len(words) > 1 else ""
         raise UserError(
             f"{words[0]}: got {given_word}; expected one of {', '.join(seconds)}{suggestion} "
             "(adnominal --help lists the commands)"

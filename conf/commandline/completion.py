@@ -8,7 +8,7 @@ import typing
 
 from adnominal.conf import UserError
 from adnominal.conf.commandline.commands import COMMANDS, Command, lookup, settings_of
-from adnominal.conf.help import fields_of, nearest
+from adnominal.conf.help import fields_of, spelling_hint
 
 SHELLS = {
     # Bash treats "=" as the end of a word and replaces only the value.
@@ -47,7 +47,7 @@ def script(shell: str) -> str:
     if shell not in SHELLS:
         raise UserError(
             f"completion {shell or '(nothing)'}: expected one of "
-            f"{', '.join(SHELLS)}{nearest(shell, SHELLS)}"
+            f"{', '.join(SHELLS)}{spelling_hint(shell, SHELLS)}"
         )
     return SHELLS[shell]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from adnominal.conf import JobFailed, UserError, settings_hash
 from adnominal.etl.amod import plan
 from adnominal.etl.amod.plan import Entry
-from adnominal.etl.amod.settings import Settings, decisive, earlier_identities
+from adnominal.etl.amod.settings import Settings, decisive_settings, earlier_identities
 from adnominal.etl.amod.staging import Staging, forget_job
 from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.lake import arrow
@@ -73,7 +73,7 @@ class Corpus:
         self.partition = {"corpus": settings.name}
         self.job = f"extract_amod/{settings.name}"
         self._restart_number = self._restarts()
-        self.app = self._app(decisive(settings))
+        self.app = self._app(decisive_settings(settings))
 
     def _restarts(self) -> int:
         return self.lake.transaction_version("amod_counts", f"{self.job}/restarts") or 0
@@ -112,8 +112,8 @@ class Corpus:
             "transaction": (self.app, number),
             "metadata": {
                 "corpus": self.name,
-                "settings": json.dumps(decisive(self.settings), sort_keys=True),
-                "settings_hash": settings_hash(decisive(self.settings)),
+                "settings": json.dumps(decisive_settings(self.settings), sort_keys=True),
+                "settings_hash": settings_hash(decisive_settings(self.settings)),
                 "input_fingerprint": settings_hash({"files": files}),
             },
         }
@@ -189,7 +189,7 @@ class Corpus:
         then = settings_of_corpus(self.lake.history("amod_files"), self.name)
         if not then:
             return ""
-        now = decisive(self.settings)
+        now = decisive_settings(self.settings)
         changed = [
             f"{key}: {then.get(key)} then, {now.get(key)} now"
             for key in sorted(then.keys() | now.keys())
@@ -270,7 +270,7 @@ class Corpus:
                     self.refuse_restarted()
         forget_job(self.root, self.job)
         self._restart_number = number
-        self.app = self._app(decisive(self.settings))
+        self.app = self._app(decisive_settings(self.settings))
 
     def rows(self, table: str, partition: Mapping[str, str]) -> list[dict[str, Any]]:
         """The rows of a partition of a small table, without Spark; none if the table is missing."""

@@ -21,7 +21,7 @@ from adnominal.conf.numbers import count_of
 from adnominal.conf.progress import duration
 from adnominal.etl.amod import association, by_adjective, plan, reading, results
 from adnominal.etl.amod.corpus import Corpus, parser_of_corpus
-from adnominal.etl.amod.kernel import NO_KERNEL, PairCounter, available
+from adnominal.etl.amod.kernel import NO_KERNEL, PairCounter, available_implementations
 from adnominal.etl.amod.outcomes import (
     Tallies,
     grouped_by_file,
@@ -95,7 +95,7 @@ def _warn_without_kernel(settings: Settings) -> None:
 
     The executors of a cluster count with the kernel of this machine, so they lack it as well.
     """
-    if settings.kernel == "auto" and "compiled" not in available():
+    if settings.kernel == "auto" and "compiled" not in available_implementations():
         log.warning(NO_KERNEL)
 
 

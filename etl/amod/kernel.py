@@ -64,7 +64,7 @@ def compiled_kernel() -> ModuleType | None:
         return None
 
 
-def available() -> tuple[str, ...]:
+def available_implementations() -> tuple[str, ...]:
     """The available implementations of the kernel, the fastest first."""
     return ("compiled", "reference") if compiled_kernel() is not None else ("reference",)
 

@@ -292,11 +292,11 @@ DECISIVE = (
 
 def earlier_identities(settings: Settings) -> list[dict[str, Any]]:
     """What `decisive` was for these settings in earlier versions of the source's pairs."""
-    current = decisive(settings)
+    current = decisive_settings(settings)
     return [{**current, "version": number} for number in range(1, VERSIONS[settings.source])]
 
 
-def decisive(settings: Settings) -> dict[str, Any]:
+def decisive_settings(settings: Settings) -> dict[str, Any]:
     """The settings that decide the tables' content; those of the parser only for plain text."""
     values = to_dict(settings) | {"parser": settings.text_parser}
     names = DECISIVE if settings.source in PARSED else (*DECISIVE, "parser", "parser_model")

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from adnominal.etl.amod import reading, tasks
-from adnominal.etl.amod.kernel import available
+from adnominal.etl.amod.kernel import available_implementations
 from adnominal.etl.amod.plan import Entry
 from adnominal.etl.amod.settings import PARSED, Settings
 from adnominal.etl.amod.tasks import FileUnit
@@ -28,7 +28,7 @@ def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) ->
     shares = task_shares(engine, settings, entries)
     schema = from_arrow_schema(tasks.STAGED)
     if settings.source in PARSED:
-        is_compiled = "compiled" in available() and settings.kernel != "reference"
+        is_compiled = "compiled" in available_implementations() and settings.kernel != "reference"
         if engine.is_cluster and is_compiled:
             # If an executor cannot load the kernel that it was sent, the job must fail.
             settings = replace(settings, kernel="compiled")

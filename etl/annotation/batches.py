@@ -14,7 +14,7 @@ from itertools import cycle
 from typing import NamedTuple
 
 from adnominal.conf import UserError
-from adnominal.etl.annotation.quality import Answer, Rules, failed_attention, majority
+from adnominal.etl.annotation.quality import Answer, Rules, failed_attention, majority_label
 from adnominal.etl.annotation.settings import ExportSettings
 from adnominal.etl.annotation.task import AnnotationTask
 from adnominal.etl.draws import content_hash, fraction, rank
@@ -61,7 +61,7 @@ def gold_labels(answers: Sequence[Answer], min_alike: int = 4) -> dict[str, int]
             codes[answer.item_id].append(answer.label)
     labels = {}
     for item_id, codes_of_item in codes.items():
-        label = majority(codes_of_item, min_alike)
+        label = majority_label(codes_of_item, min_alike)
         if label is not None and label.agreement == "unanimous":
             labels[item_id] = label.label
     return labels

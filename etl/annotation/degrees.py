@@ -28,7 +28,7 @@ from adnominal.etl.annotation.job import (
     write_drops,
     write_report,
 )
-from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Answer, filtered
+from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Answer, filter_answers
 from adnominal.etl.annotation.selection import edition_rows, unasked_rows
 from adnominal.etl.annotation.settings import ExportSettings, FinishSettings, ImportSettings
 from adnominal.etl.asp.annotation_task import DEGREES
@@ -103,7 +103,7 @@ def finish_degrees(settings: DegreeFinishSettings) -> None:
     lake = settings.lake
     rows = edition_rows(lake, "asp_degree", settings.edition, _COLUMNS)
     items = {row["item_id"]: row for row in rows if row["test"] in HUMAN}
-    result = filtered(stored_answers(lake, DEGREES.annotations), settings, items)
+    result = filter_answers(stored_answers(lake, DEGREES.annotations), settings, items)
     if not result.answers:
         raise UserError(
             f"edition={settings.edition}: no judgements of its rows in asp_annotations of "

@@ -90,15 +90,15 @@ def report(result: Filtered, models: Sequence[str], task: AnnotationTask = ADEPT
 
 def report_text(figures: Mapping[str, Any]) -> str:
     """The report as YAML, with three decimals."""
-    text: str = yaml.safe_dump(_rounded(figures), sort_keys=False, default_flow_style=None)
+    text: str = yaml.safe_dump(_round_values(figures), sort_keys=False, default_flow_style=None)
     return text.rstrip()
 
 
-def _rounded(value: Any) -> Any:
+def _round_values(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 3)
     if isinstance(value, Mapping):
-        return {key: _rounded(part) for key, part in value.items()}
+        return {key: _round_values(part) for key, part in value.items()}
     return value
 
 

@@ -99,7 +99,7 @@ def _escape_formula(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def _comparable(word: str) -> str:
+def _comparison_key(word: str) -> str:
     """A word as two statements are compared: an added word turns *a* into *an*."""
     lower = word.lower()
     return "a" if lower == "an" else lower
@@ -111,8 +111,8 @@ def mark_added_words(original: str, modified: str) -> str:
     Nothing is marked if it differs from the first by more than words at one place.
     """
     words = modified.split(" ")
-    before = [_comparable(word) for word in original.split(" ")]
-    after = [_comparable(word) for word in words]
+    before = [_comparison_key(word) for word in original.split(" ")]
+    after = [_comparison_key(word) for word in words]
     added = len(after) - len(before)
     if added < 1:
         return _escape_for_layout(modified)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError, settings_hash
 from adnominal.conf.delimited import text_of
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 from adnominal.conf.numbers import count_of
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation import simulate
@@ -38,7 +38,7 @@ from adnominal.etl.annotation.batches import Question, ShownItem, compose
 from adnominal.etl.annotation.finishing import dataset_rows, report, report_text, store_votes
 from adnominal.etl.annotation.forms import Notes, batch_files, csv_text
 from adnominal.etl.annotation.keys import fingerprint, read_key
-from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Filtered, filtered
+from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Filtered, filter_answers
 from adnominal.etl.annotation.returned import read_answers
 from adnominal.etl.annotation.selection import edition_rows, select_gold, select_items
 from adnominal.etl.annotation.settings import (
@@ -219,7 +219,7 @@ def finish(settings: FinishSettings) -> None:
     rows = edition_rows(lake, "adept_items", edition, columns)
     items = {row["item_id"]: row for row in rows if row["chosen"]}
     answers = stored_answers(lake)
-    result = filtered(answers, settings, items)
+    result = filter_answers(answers, settings, items)
     if not result.answers:
         raise UserError(
             f"edition={edition}: no answers of round {' or '.join(LABELLING)} to its items in "
@@ -353,7 +353,7 @@ def run_verb(verbs: Verbs, script: str, argv: Sequence[str] | None = None) -> in
             print(f"  {verb:<9} {(job.__doc__ or '').splitlines()[0]}")
         return 0
     got = repr(words[0]) if words else "no verb"
-    hint = nearest(words[0], verbs) if words else ""
+    hint = spelling_hint(words[0], verbs) if words else ""
     return conf.complain(
         f"got {got}; expected one of {', '.join(verbs)}{hint} (--help explains)", 2
     )

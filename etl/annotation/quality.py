@@ -87,7 +87,7 @@ class Filtered:
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
 
 
-def majority(labels: Iterable[int], agree: int = 2) -> Label | None:
+def majority_label(labels: Iterable[int], agree: int = 2) -> Label | None:
     """The most frequent label; None if fewer than `agree` gave it, or for a tie."""
     counts = Counter(labels).most_common(2)
     if not counts or counts[0][1] < agree:
@@ -159,7 +159,7 @@ def beyond_limit(answers: Iterable[Answer], rules: Rules) -> list[Answer]:
     return beyond
 
 
-def filtered(answers: Iterable[Answer], rules: Rules, items: Container[str]) -> Filtered:
+def filter_answers(answers: Iterable[Answer], rules: Rules, items: Container[str]) -> Filtered:
     """Apply every rule to the answers to `items` in the rounds that decide labels.
 
     People are judged by all of their checks in these rounds, also those beside other items. Nothing
@@ -171,13 +171,13 @@ def filtered(answers: Iterable[Answer], rules: Rules, items: Container[str]) -> 
     checks = [a for a in labelling if a.kind != "item" and a.annotator in people]
     result = Filtered(counting, checks)
     # First, like a platform's own limit: they do not depend on the other filters.
-    counting = _without(result, "answered_twice", counting, answered_twice(counting))
-    counting = _without(result, "beyond_limit", counting, beyond_limit(counting, rules))
+    counting = _leave_out(result, "answered_twice", counting, answered_twice(counting))
+    counting = _leave_out(result, "beyond_limit", counting, beyond_limit(counting, rules))
     for name, rule in (("attention_failed", failed_attention), ("far_from_gold", far_from_gold)):
         reasons = rule(checks, rules)
         result.excluded[name] = sorted(reasons)
         rejects = [answer for answer in counting if answer.annotator in reasons]
-        counting = _without(result, name, counting, rejects, reasons)
+        counting = _leave_out(result, name, counting, rejects, reasons)
 
     answers_of_item: dict[str, list[Answer]] = {a.item_id: [] for a in result.answers}
     for answer in counting:
@@ -199,7 +199,7 @@ def _decide_labels(result: Filtered, rules: Rules) -> None:
     disputed = []
     for item_id, answers in result.items.items():
         codes = sorted(answer.label for answer in answers)
-        label = majority(codes, rules.agree)
+        label = majority_label(codes, rules.agree)
         if label is None:
             disputed.append(f"item {item_id}: labels {', '.join(map(str, codes))}")
         else:
@@ -208,7 +208,7 @@ def _decide_labels(result: Filtered, rules: Rules) -> None:
         result.dropped["no_agreement (items)"] = (len(disputed), disputed[0])
 
 
-def _without(
+def _leave_out(
     result: Filtered,
     name: str,
     answers: Iterable[Answer],

@@ -102,7 +102,7 @@ def _lexicon(pairs: frozenset[tuple[str, str]] | None) -> Lexicon:
     unrestricted = load_lexicon()
     if pairs is None:
         return unrestricted
-    return unrestricted.restricted_to(pairs)[0]
+    return unrestricted.restrict_to_pairs(pairs)[0]
 
 
 @lru_cache(maxsize=2)
@@ -157,7 +157,7 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
     dropped: list[Dropped] = []
     if settings.corpus is not None:
         pairs = _pairs(lake, settings.corpus, settings.min_count)
-        _, *lists = load_lexicon().restricted_to(pairs)
+        _, *lists = load_lexicon().restrict_to_pairs(pairs)
         log.info("%d combinations dropped: not in %s", sum(map(len, lists)), settings.corpus)
         reason = f"combination not in {settings.corpus}"
         for name, lost in zip(("asp_entailment", "asp_degree"), lists, strict=True):

@@ -149,7 +149,7 @@ class Lexicon:
         """The superlative: ``biggest``, ``most expensive``."""
         return self.forms[word][1] if word in self.forms else f"most {word}"
 
-    def restricted_to(
+    def restrict_to_pairs(
         self, pairs: Collection[tuple[str, str]]
     ) -> tuple[Lexicon, list[tuple[str, str]], list[tuple[str, str]]]:
         """The lexicon with only the combinations in `pairs` (adjective, noun), and the others.

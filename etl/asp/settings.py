@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_distinct, check_minimum
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 from adnominal.etl.asp.controls import CONTROLS, control_edition
 from adnominal.etl.asp.degree import NUMBERS, VARIANTS, Grid
 from adnominal.etl.asp.lexicon import load_lexicon
@@ -123,7 +123,7 @@ class Settings(EngineSettings):
                 if word not in known:
                     raise UserError(
                         f"{name}={word}: expected some of {', '.join(known)} (conf/lexicons/"
-                        f"scales.yaml){nearest(word, known)}"
+                        f"scales.yaml){spelling_hint(word, known)}"
                     )
         if not self.z_from < self.z_to:
             raise UserError(f"z_from={self.z_from:g} z_to={self.z_to:g}: expected a range")

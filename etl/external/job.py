@@ -187,7 +187,7 @@ def _check_same(settings: Settings, rows: pa.Table) -> None:
     """
     where = [("run_id", "=", settings.run_id)]
     stored = arrow.read(settings.lake, TABLE, where=where)
-    if _comparable(stored) != _comparable(rows):
+    if _comparable_labels(stored) != _comparable_labels(rows):
         raise UserError(
             f"run={settings.run}: the lake has {stored.num_rows:,} other answers of this name; "
             "expected another name, as answers in the lake are never replaced"
@@ -195,6 +195,6 @@ def _check_same(settings: Settings, rows: pa.Table) -> None:
     log.info("run %s: imported before; nothing is written", settings.run_id)
 
 
-def _comparable(rows: pa.Table) -> list[str]:
+def _comparable_labels(rows: pa.Table) -> list[str]:
     """The rows in one order, without the version of the items, which may have been built again."""
     return sorted(map(repr, rows.drop_columns("table_version").to_pylist()))

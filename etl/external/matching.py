@@ -14,7 +14,7 @@ from adnominal.etl.prompts.replies import (
     UNPARSABLE,
     after_reasoning,
     matches,
-    plain,
+    plain_word,
     with_words,
 )
 
@@ -61,14 +61,14 @@ class Words:
                 f"labels={unknown[0]}:{words[unknown[0]]}: expected a word and one of "
                 f"{', '.join(labels)}"
             )
-        self._labels = {_normal(word): label for word, label in words.items()}
-        self._labels |= {_normal(label): label for label in labels}
+        self._labels = {_normal_text(word): label for word, label in words.items()}
+        self._labels |= {_normal_text(label): label for label in labels}
         alternatives = tuple(self._labels)
         self._patterns = [with_words(pattern, alternatives) for pattern in patterns]
 
     def label(self, text: str) -> str | None:
         """The label that a text stands for; None if it is not exactly one of the words."""
-        return self._labels.get(_normal(text))
+        return self._labels.get(_normal_text(text))
 
     def label_of_choice(self, text: str) -> str | None:
         """The label of a choice, which may go on after its first word (*good example of a dog*)."""
@@ -82,12 +82,12 @@ class Words:
             return label
         labels: set[str] = set()
         for pattern in self._patterns:
-            labels.update(self._labels[_normal(word)] for word in matches(text, pattern))
+            labels.update(self._labels[_normal_text(word)] for word in matches(text, pattern))
         return labels.pop() if len(labels) == 1 else None
 
 
-def _normal(text: str) -> str:
-    return plain(text.strip(_QUOTES))
+def _normal_text(text: str) -> str:
+    return plain_word(text.strip(_QUOTES))
 
 
 def words_of(dataset: Dataset, given: str | None) -> Words:
@@ -105,7 +105,7 @@ def words_of(dataset: Dataset, given: str | None) -> Words:
         for verbaliser in template.verbalisers:
             for place, word in enumerate(verbaliser.all):
                 label = verbaliser.labels[verbaliser.label(place)]
-                labels_of_word.setdefault(_normal(word), set()).add(label)
+                labels_of_word.setdefault(_normal_text(word), set()).add(label)
     words = {
         word: next(iter(labels)) for word, labels in labels_of_word.items() if len(labels) == 1
     }
@@ -216,7 +216,7 @@ def _outcome(answer: Answer, words: Words) -> dict[str, Any]:
     if answer.text is None:
         return _chosen(answer, words)
     if answer.is_label:
-        return _given(answer, answer.text, words)
+        return _answer_columns(answer, answer.text, words)
     if answer.state:
         return {"text": answer.text, "state": answer.state}
     label = words.label_in(after_reasoning(answer.text))
@@ -224,7 +224,7 @@ def _outcome(answer: Answer, words: Words) -> dict[str, Any]:
     return {"text": answer.text, "state": state, "predicted": label}
 
 
-def _given(answer: Answer, text: str, words: Words) -> dict[str, Any]:
+def _answer_columns(answer: Answer, text: str, words: Words) -> dict[str, Any]:
     label = words.label(text)
     if label is None:
         raise UserError(

@@ -166,7 +166,7 @@ def _project_list(name: str, column: str, kind_column: str, kinds: tuple[str, ..
     return read_words(FOLDER / f"{name}.tsv", (column, kind_column), kinds)
 
 
-def nonsubsective() -> Mapping[str, str]:
+def nonsubsective_adjectives() -> Mapping[str, str]:
     """Non-subsective adjectives: the sixty of Nayak et al. 2014, privative or plain, and *dead*.
 
     *dead* is extra: it is not one of the sixty, but without it ADEPT's share of non-subsective
@@ -177,7 +177,7 @@ def nonsubsective() -> Mapping[str, str]:
 
 def is_nonsubsective(adjective: str) -> bool:
     """Whether an adjective is on the list, or begins with a prefix of it: *anti-war*, *ex-*."""
-    words = nonsubsective()
+    words = nonsubsective_adjectives()
     prefix, hyphen, rest = adjective.partition("-")
     return adjective in words or (bool(rest) and f"{prefix}{hyphen}" in words)
 

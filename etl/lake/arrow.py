@@ -69,7 +69,7 @@ def history(root: str, table: str, limit: int | None = None) -> list[Record]:
     return log.history(_open(root, table, None), limit)
 
 
-def committed(
+def committed_transactions(
     root: str, table: str, transactions: Sequence[tuple[str, int]]
 ) -> list[tuple[str, int]]:
     """Return those of `transactions` (application id, number) that the table already holds."""

@@ -7,7 +7,7 @@ error that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
 
 import pyarrow as pa
 
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 from adnominal.etl.lake.columns import (
     ADJECTIVE,
     CORPUS,
@@ -351,7 +351,7 @@ def table(name: str) -> Table:
     """Return the declaration of `name`; raise a `LakeError` listing the tables if unknown."""
     if name not in TABLES:
         raise LakeError(
-            f"no table {name!r}; known: {', '.join(TABLES)}{nearest(name, TABLES)} "
+            f"no table {name!r}; known: {', '.join(TABLES)}{spelling_hint(name, TABLES)} "
             "(python -m etl.lake list shows those that exist)"
         )
     return TABLES[name]

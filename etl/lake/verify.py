@@ -80,7 +80,7 @@ def verify(root: str, table_spec: Table) -> Verified:
     return Verified(table_spec.name, len(add_actions), commits, tuple(faults), tuple(notes))
 
 
-def undeclared(root: str) -> list[str]:
+def undeclared_entries(root: str) -> list[str]:
     """Return what is in the lake's folder but is not a declared table."""
     files = filesystem(table_uri(root, "").rstrip("/"))
     entries = files.get_file_info(pa_fs.FileSelector("", allow_not_found=True))
@@ -93,7 +93,9 @@ def unknown_tables(root: str) -> list[str]:
 
     Another version wrote them, or another program. Every command leaves them alone.
     """
-    return [name for name in undeclared(root) if DeltaTable.is_deltatable(table_uri(root, name))]
+    return [
+        name for name in undeclared_entries(root) if DeltaTable.is_deltatable(table_uri(root, name))
+    ]
 
 
 def _log_faults(files: pa_fs.FileSystem) -> tuple[list[str], int]:

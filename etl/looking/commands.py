@@ -20,7 +20,7 @@ from typing import Any
 from adnominal import conf
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_minimum
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 from adnominal.conf.output import output_may_be_closed
 
 _LAKE: dict[str, Any] = {"help": "root of the lake, a folder or URI", "example": "lake=./lake"}
@@ -121,7 +121,7 @@ def _parse(argv: Sequence[str]) -> tuple[str, list[str], Any]:
     """The command, its words and its settings from the command line."""
     if not argv or argv[0] not in COMMANDS:
         got = repr(argv[0]) if argv else "nothing"
-        hint = nearest(argv[0], COMMANDS) if argv else ""
+        hint = spelling_hint(argv[0], COMMANDS) if argv else ""
         raise UserError(f"got {got}; expected one of {', '.join(COMMANDS)}{hint} (--help explains)")
     command, *rest = argv
     names, settings = COMMANDS[command]

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from adnominal.conf import JobFailed, UserError
 from adnominal.conf.delimited import rows_of, text_of
-from adnominal.conf.help import nearest
+from adnominal.conf.help import spelling_hint
 from adnominal.etl.amod.measures import MEASURES
 from adnominal.etl.amod.word_index import WordIndex
 from adnominal.etl.lake import arrow
@@ -79,7 +79,7 @@ def _corpora(root: str, requested: Sequence[str]) -> list[str]:
     for name in requested:
         if name not in counted:
             known = ", ".join(sorted(counted))
-            hint = nearest(name, counted)
+            hint = spelling_hint(name, counted)
             raise UserError(f"corpus={name}: expected one of {known}{hint}")
     return sorted(set(requested) or counted)
 
@@ -93,7 +93,7 @@ def _pairs(source: str, settings: Any) -> pa.Table:
         return _pairs_of_table(settings.lake, source, settings.where)
     path = Path(source)
     if not path.exists():
-        hint = nearest(source, TABLES)
+        hint = spelling_hint(source, TABLES)
         raise UserError(
             f"lookup {source}: no such file, nor a table of this name{hint}; "
             f"expected a file with {_PAIR} in each line, or a table"

@@ -22,7 +22,7 @@ def run(command: str, settings: Any, table: str | None) -> str:
     if not names:
         raise LakeError(f"lake={settings.lake}: no table there; expected the folder of a lake")
     tables = [declaration(name) for name in names]
-    unknown = [] if table else verify.undeclared(settings.lake)
+    unknown = [] if table else verify.undeclared_entries(settings.lake)
     notes = [f"note: {name} is no declared table, so it is left alone" for name in unknown]
     if command == "compact":
         return "\n".join([_compact(settings, tables), *notes])

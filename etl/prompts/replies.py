@@ -21,7 +21,7 @@ def after_reasoning(text: str, end_of_thinking: str = END_OF_THINKING) -> str:
     return answer.strip()
 
 
-def plain(word: str) -> str:
+def plain_word(word: str) -> str:
     """Return a word or phrase without differences of case and space."""
     return " ".join(word.casefold().split())
 

@@ -15,7 +15,7 @@ NAYAK = {"fake", "alleged"}
 
 def test_slices_follow_from_words():
     adjectives = ["Fake", "red", None]
-    assert slices.subsective(adjectives, NAYAK) == ["non-subsective", "subsective", None]
+    assert slices.subsectivity(adjectives, NAYAK) == ["non-subsective", "subsective", None]
     assert slices.identity(["Old", "green"], {"old": "age"}) == ["age", "other"]
     assert slices.adjective_class(["fake", "red", "odd"], {"fake": "O", "red": "I"}) == [
         "O",

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from adnominal.etl.amod.kernel import available
+from adnominal.etl.amod.kernel import available_implementations
 from benchmarks import synthetic_depcc
 from benchmarks.peers import SIDES, read, read_part
 from benchmarks.processes import Usage
@@ -31,7 +31,9 @@ def part(tmp_path_factory):
 
 def test_all_sides_count_the_same(part):
     path, size = part
-    sides = [side for side in SIDES if side != "compiled" or "compiled" in available()]
+    sides = [
+        side for side in SIDES if side != "compiled" or "compiled" in available_implementations()
+    ]
     readings = {side: Reading(**read(side, str(path))) for side in sides}
     check_identical({side: [reading] for side, reading in readings.items()})
     assert {reading.bytes for reading in readings.values()} == {size}

@@ -15,7 +15,7 @@ from adnominal.conf import ROOT
 from tests.commands import SECONDS
 from tests.jars import FOLDER
 from tests.spark.conftest import JAVA_OPTIONS
-from tests.spark.test_cluster import until
+from tests.spark.test_cluster import wait_until
 
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
 OPENED = [
@@ -70,7 +70,7 @@ class Hadoop:
 
     def start(self) -> None:
         """Wait until both are ready."""
-        ready = until(self._ready, "YARN is ready", self.process)
+        ready = wait_until(self._ready, "YARN is ready", self.process)
         self.address = ready[0]
         self.web_address = f"webhdfs://localhost:{ready[1]}"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.hosts import Host, Hosts
-from tests.spark.test_cluster import until
+from tests.spark.test_cluster import wait_until
 
 # One key for the servers and for those who log in.
 SERVER = """HostKey /etc/ssh/key
@@ -42,7 +42,7 @@ class SecureShell:
     def start(self, host: Host) -> None:
         """Start the server of a host, also again."""
         process = host.run("sshd", START, variables=(f"SSHD={server()}",))
-        until(lambda: "Server listening" in host.log("sshd"), "an ssh server", process)
+        wait_until(lambda: "Server listening" in host.log("sshd"), "an ssh server", process)
 
 
 def server() -> Path:

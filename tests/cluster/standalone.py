@@ -11,7 +11,7 @@ import yaml
 from adnominal.conf import ROOT
 from tests.cluster.hosts import Hosts
 from tests.spark.conftest import JAVA_OPTIONS
-from tests.spark.test_cluster import until
+from tests.spark.test_cluster import wait_until
 
 # For a machine with little memory; docs/cluster.md has the sizes for others.
 SMALL = (
@@ -46,7 +46,7 @@ class Standalone(Hosts):
         path = "export PATH=/opt/adnominal/bin:$PATH; exec spark-class org.apache.spark.deploy"
         command = f"{path}.master.Master --host one --port 7077"
         master = one.run("master", command, variables=DAEMONS)
-        until(lambda: "Starting Spark master" in one.log("master"), "a master", master)
+        wait_until(lambda: "Starting Spark master" in one.log("master"), "a master", master)
         for host in others:
             options = f"--host {host.name} --cores 1 --memory 600m --work-dir /tmp/work"
             command = f"{path}.worker.Worker {options} spark://one:7077"
@@ -60,7 +60,7 @@ class Standalone(Hosts):
     def finish(self, job: subprocess.Popen[bytes]) -> str:
         """The output of a job that ends well."""
         one = self.hosts[0]
-        until(lambda: job.poll() is not None or None, "the job's end", one.processes[0])
+        wait_until(lambda: job.poll() is not None or None, "the job's end", one.processes[0])
         assert job.returncode == 0, one.log("driver")[-4000:]
         return one.log("driver")
 

@@ -9,7 +9,7 @@ from adnominal.conf import load
 from adnominal.etl.amod.job import extract
 from adnominal.etl.amod.settings import Settings
 from tests.cluster.standalone import Standalone
-from tests.spark.test_cluster import until, write_corpus
+from tests.spark.test_cluster import wait_until, write_corpus
 from tests.spark.test_conformance import assert_same_lake
 
 
@@ -41,7 +41,7 @@ def test_a_host_cut_off_during_a_wave_changes_nothing(cluster, tmp_path):
     write_corpus(cluster.shared / "depcc")
     words = "source=depcc input='/mnt/depcc/*.gz' lake=/mnt/lake"
     job = cluster.submit("extract_amod.py", words)
-    until(lambda: "compiled kernel" in cluster.executors(1), "the second host counts", job)
+    wait_until(lambda: "compiled kernel" in cluster.executors(1), "the second host counts", job)
     cluster.hosts[1].cut_off()
     assert "Lost executor" in cluster.finish(job)
     parts = f"input={cluster.shared}/depcc/*.gz"

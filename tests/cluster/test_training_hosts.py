@@ -12,7 +12,7 @@ from tests.cluster.hosts import Host, Hosts
 from tests.cluster.ssh import SecureShell
 from tests.commands import SECONDS
 from tests.rows import write
-from tests.spark.test_cluster import until
+from tests.spark.test_cluster import wait_until
 from tests.training import ranks
 from tests.training.conftest import UNRECORDED, adept_rows, make_encoder
 
@@ -85,14 +85,14 @@ def lose_second_host(hosts: Hosts, launchers: PROCESSES, out: str) -> None:
     """Kill everything on the second host once there is a checkpoint: the launchers end, with
     errors and without a result."""
     runs = hosts.shared / out
-    until(lambda: ranks.reached(runs, 3) or None, "a checkpoint", launchers[0])
+    wait_until(lambda: ranks.has_reached(runs, 3) or None, "a checkpoint", launchers[0])
     hosts.hosts[1].kill_all()
     assert all(launcher.wait(SECONDS) for launcher in launchers)
     assert not list(runs.glob("*/result.json"))
 
 
 def check_equal(run: Path, whole_run: Path) -> None:
-    differences = ranks.apart(run, whole_run)
+    differences = ranks.largest_differences(run, whole_run)
     assert differences == {"losses": 0, "weights": 0, "scores": 0}
 
 

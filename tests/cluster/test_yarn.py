@@ -16,7 +16,7 @@ from tests.cluster.hadoop import LOCAL_PYTHON, Hadoop
 from tests.cluster.submitting import EXTRACTION, copy_of_store
 from tests.etl.amod.corpus import contents
 from tests.jars import jars
-from tests.spark.test_cluster import until, write_corpus
+from tests.spark.test_cluster import wait_until, write_corpus
 from tests.spark.test_conformance import assert_same_lake, run_elsewhere
 
 # docs/cluster.md says how it is packed; tests/cluster/install.sh does so.
@@ -39,7 +39,7 @@ def test_a_container_killed_during_a_wave_changes_nothing(hadoop, tmp_path):
     words = ["source=depcc", f"input={tmp_path}/parts/*.gz"]
     lake = tmp_path / "lake"
     job = hadoop.submit("extract_amod.py", *words, f"lake={lake}", options=LOCAL_PYTHON)
-    until(hadoop.counting_executor, "an executor counts", job).kill()
+    wait_until(hadoop.counting_executor, "an executor counts", job).kill()
     output = hadoop.finish(job)
     assert "Lost executor" in output or "exited" in output
     extract(load(Settings, [*words, f"lake={tmp_path / 'local'}"]))

@@ -20,7 +20,7 @@ import pytest
 import adnominal
 from adnominal.conf import ROOT, UserError, load
 from adnominal.etl.amod.job import extract
-from adnominal.etl.amod.kernel import available
+from adnominal.etl.amod.kernel import available_implementations
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.engine.spark import check_java
 from tests.commands import SECONDS, run_python
@@ -38,7 +38,7 @@ REMOVED_VARIABLES = ("PYTHONPATH", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIV
 T = TypeVar("T")
 
 
-def until(probe: Callable[[], T | None], event: str, alive: subprocess.Popen[bytes]) -> T:
+def wait_until(probe: Callable[[], T | None], event: str, alive: subprocess.Popen[bytes]) -> T:
     """The first true result of `probe`; fails if the process `alive` ends before it, or after
     `SECONDS`."""
     deadline = time.monotonic() + SECONDS
@@ -81,7 +81,7 @@ class Cluster:
             "master", ["spark-class", "org.apache.spark.deploy.master.Master"], options
         )
         started = re.compile(r"Starting Spark master at (spark://\S+)")
-        self.url = until(lambda: started.search(self.log("master")), "a master", master)[1]
+        self.url = wait_until(lambda: started.search(self.log("master")), "a master", master)[1]
         for name in ("one", "two"):
             self.workers[name] = self.run(
                 name,
@@ -182,21 +182,21 @@ def test_a_worker_killed_during_a_wave_changes_nothing(cluster, spark, tmp_path)
     )
     # The worker is killed when it has begun to count, before most files are committed.
     counting = re.compile(r"part-\d\d\.gz: (\w+) kernel")
-    until(lambda: counting.search(cluster.executors("one")), "worker one counting", driver)
+    wait_until(lambda: counting.search(cluster.executors("one")), "worker one counting", driver)
     cluster.kill(cluster.workers["one"])
     attempts = list(lake.glob("_staging/*/0-*"))
     finished = list(lake.glob("_staging/*/0-*/_temporary/0/task_*"))
     assert len(attempts) == 1 and not attempts[0].with_name(f"{attempts[0].name}.complete").exists()
     assert len(finished) < FILES
 
-    until(lambda: driver.poll() is not None or None, "the job's end", cluster.processes[0])
+    wait_until(lambda: driver.poll() is not None or None, "the job's end", cluster.processes[0])
     driver_log = cluster.log("driver")
     assert driver.returncode == 0, driver_log[-4000:]
     assert "Lost executor" in driver_log
 
     for name in ("one", "two"):
         logged = cluster.executors(name)
-        assert {match[1] for match in counting.finditer(logged)} == {available()[0]}
+        assert {match[1] for match in counting.finditer(logged)} == {available_implementations()[0]}
         assert f"code from {cluster.work(name)}/app-" in logged
 
     words = ["source=depcc", f"input={elsewhere}/parts/*.gz", f"lake={tmp_path / 'local'}"]
@@ -263,5 +263,5 @@ def test_the_wheel_has_code_settings_and_the_compiled_kernel(tmp_path):
         if path.is_file() and (package == "conf" or path.suffix == ".py")
     }
     assert expected - names == set()
-    if available()[0] == "compiled":
+    if available_implementations()[0] == "compiled":
         check_kernels(wheel, tmp_path / "unpacked")

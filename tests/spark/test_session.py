@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from adnominal.conf import ROOT, UserError
-from adnominal.etl.amod.kernel import available
+from adnominal.etl.amod.kernel import available_implementations
 from adnominal.etl.engine import running, spark_workers
 from adnominal.etl.engine import spark as spark_engine
 from adnominal.etl.engine.spark import REQUIRED, Started, check_java, jvm_class_exists, pack
@@ -242,7 +242,7 @@ def test_the_archive_for_executors_has_sources_data_and_the_kernel(tmp_path):
     code = "import adnominal.etl.amod.kernel as k; print(k.available(), k.__file__)"
     process = run_python("-c", code, cwd=tmp_path / "executor", variables={"PYTHONPATH": "."})
     kernel_file = tmp_path / "executor" / "adnominal" / "etl" / "amod" / "kernel.py"
-    assert process.stdout.strip() == f"{available()} {kernel_file}"
+    assert process.stdout.strip() == f"{available_implementations()} {kernel_file}"
 
 
 def test_results_of_more_than_a_megabyte_reach_a_local_driver(spark):

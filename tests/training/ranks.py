@@ -81,7 +81,7 @@ def kill(
         fork_server.settle()
 
 
-def reached(out: Path, updates: int, setting: str = "") -> bool:
+def has_reached(out: Path, updates: int, setting: str = "") -> bool:
     """Whether an unfinished run below `out`, one with `setting` among its settings, has logged this
     many updates and has a checkpoint."""
     return any(
@@ -94,7 +94,7 @@ def reached(out: Path, updates: int, setting: str = "") -> bool:
     )
 
 
-def apart(out: Path, other: Path) -> dict[str, float]:
+def largest_differences(out: Path, other: Path) -> dict[str, float]:
     """The largest differences between the runs below two folders that have the same settings: of
     their losses, their saved weights and the scores of their predictions."""
     runs, other_runs = (

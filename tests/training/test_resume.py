@@ -89,7 +89,7 @@ def test_a_killed_run_resumes_with_the_same_losses(adept_lake, tiny_encoder, tmp
     uninterrupted, resumed = tmp_path / "whole", tmp_path / "resumed"
     finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))
     words = arguments(adept_lake, tiny_encoder, resumed, *more)
-    ranks.kill(words, 1, lambda: ranks.reached(resumed, 3))
+    ranks.kill(words, 1, lambda: ranks.has_reached(resumed, 3))
     complete = resumed.glob("*/checkpoints/*/complete.json")
     updates = [int(path.parent.name.removeprefix("checkpoint-")) for path in complete]
     assert 2 <= max(updates) < 20
@@ -98,7 +98,7 @@ def test_a_killed_run_resumes_with_the_same_losses(adept_lake, tiny_encoder, tmp
     (steps,) = resumed.glob("*/steps.jsonl")
     steps.write_bytes(b"\0\xff\n[]\n" + steps.read_bytes() + b'{"step": 3, "tra')
     finetune(conf.load(Settings, words))
-    assert ranks.apart(resumed, uninterrupted) == EQUAL
+    assert ranks.largest_differences(resumed, uninterrupted) == EQUAL
     assert result_of(resumed)["figures"] == result_of(uninterrupted)["figures"]
 
 
@@ -109,8 +109,8 @@ def test_two_killed_processes_resume_with_the_same_losses(adept_lake, tiny_encod
     words = arguments(adept_lake, tiny_encoder, resumed, *more, "deepspeed=zero2")
     words += ["grid.train_sampling_strategy=[group_by_length,random]"]
     ranks.finish([*words, f"out={uninterrupted}"], 2)
-    ranks.kill(words, 2, lambda: ranks.reached(resumed, 4, "strategy: group_by_length\n"))
-    ranks.kill(words, 2, lambda: ranks.reached(resumed, 4, "strategy: random\n"))
+    ranks.kill(words, 2, lambda: ranks.has_reached(resumed, 4, "strategy: group_by_length\n"))
+    ranks.kill(words, 2, lambda: ranks.has_reached(resumed, 4, "strategy: random\n"))
     assert len(list(resumed.glob("*/result.json"))) == 1
     # A checkpoint without its files is an error in every process.
     folder = max(path.parent for path in resumed.glob("*/checkpoints/*/complete.json"))
@@ -121,7 +121,7 @@ def test_two_killed_processes_resume_with_the_same_losses(adept_lake, tiny_encod
     (tmp_path / "away").rename(weights)
     ranks.finish(words, 2)
     assert len(list(resumed.glob("*/result.json"))) == 2
-    assert ranks.apart(resumed, uninterrupted) == EQUAL
+    assert ranks.largest_differences(resumed, uninterrupted) == EQUAL
 
 
 @pytest.mark.slow
@@ -139,8 +139,8 @@ def test_a_run_can_resume_with_another_number_of_processes(adept_lake, tiny_enco
         port = f"--master_port={free_port()}"
         command = [fork_server.python(), launcher, "--num_gpus=2", port, SCRIPT, *words]
         # The run is killed together with its launcher.
-        kill_when(command, functools.partial(ranks.reached, out, 4))
-        ranks.kill(words, 1, functools.partial(ranks.reached, out, 7))
+        kill_when(command, functools.partial(ranks.has_reached, out, 4))
+        ranks.kill(words, 1, functools.partial(ranks.has_reached, out, 7))
         ranks.finish(words, 2)
         assert losses(out) == pytest.approx(losses(alone), abs=tolerance)
 

@@ -38,13 +38,13 @@ def runner(tmp_path):
     class Runner:
         folder, executions = tmp_path / "run", 0
 
-        def once(self, settings: Settings, work=None):
+        def run_once(self, settings: Settings, work=None):
             def count_runs(run: Run) -> Outcome:
                 self.executions += 1
                 return Outcome({"value": 7}, rows(run.name), {"score": 1.0}, {"a.md": "text"})
 
             plan = Plan(self.folder, "one", settings, {"fact": 1}, group="g")
-            return Runs("score", settings, "experiment").once(plan, work or count_runs)
+            return Runs("score", settings, "experiment").run_once(plan, work or count_runs)
 
     return Runner()
 
@@ -58,24 +58,24 @@ def test_the_folder_is_named_after_settings_of_the_identity():
 def test_a_run_is_executed_once_and_writes_to_every_lake(runner, tmp_path):
     lakes = [os.fspath(tmp_path / name) for name in ("one", "other")]
     for lake in (*lakes, *lakes):
-        assert runner.once(Settings(lake=lake)) == {"value": 7, "run_id": "local-run"}
+        assert runner.run_once(Settings(lake=lake)) == {"value": 7, "run_id": "local-run"}
         assert arrow.read(lake, "predictions").num_rows == 1
     assert runner.executions == 1
     third = os.fspath(tmp_path / "third")
-    runner.once(Settings(lake=third, predictions=False))
+    runner.run_once(Settings(lake=third, predictions=False))
     assert not Path(third).exists()
 
 
 @pytest.mark.parametrize("text", ["", '{"value": 7, "run', "null"])
 def test_a_truncated_result_is_reported(runner, text):
     settings = Settings(predictions=False)
-    runner.once(settings)
+    runner.run_once(settings)
     path = runner.folder / "result.json"
     path.write_text(text)
     with pytest.raises(JobFailed, match=f"{path}: cannot be read .*; delete it to do the run aga"):
-        runner.once(settings)
+        runner.run_once(settings)
     path.unlink()
-    assert runner.once(settings)["value"] == 7
+    assert runner.run_once(settings)["value"] == 7
     assert runner.executions == 2
 
 
@@ -97,20 +97,20 @@ def test_two_processes_cannot_execute_one_run_at_once(runner):
         try:
             assert other.stdout.readline() == b"locked\n"
             with pytest.raises(JobFailed, match="another process works on this run"):
-                runner.once(settings)
+                runner.run_once(settings)
             assert runner.executions == 0
         finally:
             # The lock is released when its process is killed.
             other.kill()
-    assert runner.once(settings)["value"] == 7
+    assert runner.run_once(settings)["value"] == 7
 
     def again(run: Run) -> Outcome:
-        runner.once(settings, lambda _: pytest.fail("it was executed twice at once"))
+        runner.run_once(settings, lambda _: pytest.fail("it was executed twice at once"))
         return Outcome({})
 
     (runner.folder / "result.json").unlink()
     with pytest.raises(JobFailed, match="another process works on this run"):
-        runner.once(settings, again)
+        runner.run_once(settings, again)
 
 
 def test_the_tracked_status_is_that_of_the_run(runner, tmp_path, empty_store):
@@ -130,13 +130,13 @@ def test_the_tracked_status_is_that_of_the_run(runner, tmp_path, empty_store):
         return str(MlflowClient(store).get_run(run_id).info.status)
 
     with pytest.raises(KeyboardInterrupt):
-        runner.once(settings, failing(KeyboardInterrupt()))
+        runner.run_once(settings, failing(KeyboardInterrupt()))
     assert status() == "KILLED"
     with pytest.raises(JobFailed):
-        runner.once(settings, failing(JobFailed("no")))
+        runner.run_once(settings, failing(JobFailed("no")))
     assert status() == "FAILED"
     assert not (runner.folder / "result.json").exists()
-    result = runner.once(settings)
+    result = runner.run_once(settings)
     assert status() == "FINISHED"
     run = MlflowClient(store).get_run(result["run_id"])
     assert (run.data.tags["identity"], run.data.tags["group"]) == ("run", "g")
@@ -149,7 +149,7 @@ def test_a_finished_run_is_nested_in_a_later_group(runner, tmp_path, empty_store
 
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     settings = Settings(tracking=store, predictions=False)
-    result = runner.once(settings)
+    result = runner.run_once(settings)
     runs = Runs("score", settings, "experiment")
     with runs.group("two runs", tmp_path / "mlflow.json", 2) as parent:
         assert runs.finish(runner.folder, parent=parent) == result

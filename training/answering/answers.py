@@ -21,7 +21,7 @@ from adnominal.training import launch, predictions
 from adnominal.training.answering.classifier import Classifier
 from adnominal.training.evaluation import Evaluation
 from adnominal.training.models.loading import ModelSource
-from adnominal.training.models.pretrained import longest
+from adnominal.training.models.pretrained import maximum_length
 from adnominal.training.tasks import Examples, Source
 from adnominal.training.tracking import Run
 
@@ -169,7 +169,7 @@ def _encoded_chunks(
     model: Classifier, work: Work, rows: Rows, chunks: Sequence[int]
 ) -> Iterator[tuple[int, Chunk, Any]]:
     """Yield number, rows and tokens of each chunk; the next is read while one is answered."""
-    limit = longest(model.learner) if work.whole_texts else None
+    limit = maximum_length(model.learner) if work.whole_texts else None
 
     def read(number: int) -> tuple[int, Chunk, Any]:
         chunk = rows.read(number)

@@ -111,7 +111,7 @@ def _commit(job: str, lake: str, work: Work, result: Mapping[str, Any]) -> None:
     """Commit the predictions of a run that the lake lacks, each chunk in one transaction."""
     answers, run_id = Answers(work.folder), result["run_id"]
     by_transaction = {(f"{job}/{run_id}/{chunk}", 0): chunk for chunk in answers.chunks()}
-    committed = set(arrow.committed(lake, "predictions", list(by_transaction)))
+    committed = set(arrow.committed_transactions(lake, "predictions", list(by_transaction)))
     written = 0
     for transaction, chunk in by_transaction.items():
         rows = answers.read(chunk, run_id)

@@ -56,11 +56,11 @@ def canonical(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         Undefined: a name is not one of our labels or occurs twice, or they are not those of a task.
     """
-    known = {plain(label): label for label in _table()["holds"]}
-    unknown = [name for name in names if plain(name) not in known]
+    known = {plain_name(label): label for label in _table()["holds"]}
+    unknown = [name for name in names if plain_name(name) not in known]
     if unknown:
         raise Undefined(f"no known label: {', '.join(map(repr, unknown))}")
-    labels = tuple(known[plain(name)] for name in names)
+    labels = tuple(known[plain_name(name)] for name in names)
     if len(set(labels)) < len(labels) or in_order(labels) is None:
         raise Undefined(f"{', '.join(names)} are not the labels of a task")
     return labels
@@ -74,12 +74,12 @@ def in_order(labels: Collection[str]) -> tuple[str, ...] | None:
     return None
 
 
-def plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a label without differences of case, ``_``, ``-`` and spaces."""
     return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def reading(labels: Sequence[str], task_labels: Sequence[str]) -> dict[str, str]:
+def label_reading(labels: Sequence[str], task_labels: Sequence[str]) -> dict[str, str]:
     """Return the label in `task_labels` for each of a model's `labels`.
 
     Raises:

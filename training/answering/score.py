@@ -224,9 +224,9 @@ def _reading(model: ScoredModel, task: Task, dataset: Dataset) -> Mapping[str, s
     declared, trained = task.dataset_spec, model.source.trained
     if (model.form == "text") != (declared is not None and declared.labels is None):
         # One of the two has no labels; this raises the reason.
-        label_map.reading(model.labels, ())
+        label_map.label_reading(model.labels, ())
     if model.form != "text":
-        return label_map.reading(model.labels, dataset.outcomes)
+        return label_map.label_reading(model.labels, dataset.outcomes)
     if trained is not None and trained.dataset != dataset.task:
         raise Undefined(f"A model of {trained.dataset} does not write meanings of {dataset.task}.")
     return None

@@ -34,7 +34,7 @@ def rows(
     first token, which is in `text`. An answer that is written has `state` and `text`, and only a
     parsed one is in `predicted`.
     """
-    read = _written if settings.form == "generate" else _chosen
+    read = _reply_columns if settings.form == "generate" else _chosen
     columns = read(questions, answers, settings)
     first, last = questions[0].item, questions[-1].item
     places = pa.array([question.item - first for question in questions], pa.int64())
@@ -59,7 +59,9 @@ def rows(
     return of_questions
 
 
-def _written(questions: Sequence[Question], answers: Answers, settings: Settings) -> dict[str, Any]:
+def _reply_columns(
+    questions: Sequence[Question], answers: Answers, settings: Settings
+) -> dict[str, Any]:
     states, predicted, texts = [], [], []
     for question in questions:
         (outcome,) = answers[question.request]

@@ -119,13 +119,13 @@ def prompt(settings: Settings) -> None:
     if launch.world_size() > 1:
         launch.start()
     content = _content(work.backend)
-    folder = _out(settings) / _name(work, content)
+    folder = _runs_folder(settings) / _name(work, content)
     name = settings.run_name or f"{settings.task}, {settings.shots} examples, {work.backend.name}"
     runs = Runs(JOB, settings, settings.experiment or settings.task)
     if settings.backend != "hf" and not runs.is_finished(folder):
         # A trial question finds out whether the server answers, before the run begins.
         work.backend.load()
-    runs.once(
+    runs.run_once(
         Plan(folder, name, settings, _facts(work), work.items.sources),
         lambda run: _outcome(work, content, folder, run.name),
     )
@@ -144,7 +144,7 @@ def prepare(settings: Settings) -> Work:
             f"split_model=true with {launch.world_size()} processes: one process uses all GPUs; "
             "expected plain python instead of the launcher"
         )
-    check_folder("out", _out(settings))
+    check_folder("out", _runs_folder(settings))
     cache_folder(settings.cache)
     selected = prompts.read(
         settings.prompt_file,
@@ -180,7 +180,7 @@ def _content(model: Backend) -> str:
     return content
 
 
-def _out(settings: Settings) -> Path:
+def _runs_folder(settings: Settings) -> Path:
     return Path(settings.out or f"runs/{settings.task}_prompt")
 
 

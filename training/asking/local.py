@@ -21,7 +21,7 @@ from adnominal.training.models.pretrained import (
     Pretrained,
     check_language_head,
     load_pretrained,
-    longest,
+    maximum_length,
 )
 
 # A context with a completion, then the tokens of each.
@@ -65,7 +65,7 @@ class Local(HFLM):  # type: ignore[misc]
 
     def __init__(self, name: str, pretrained: Pretrained, settings: Settings) -> None:
         """Load the weights; raises as `load_weights`."""
-        self.name, self._limit = name, longest(pretrained)
+        self.name, self._limit = name, maximum_length(pretrained)
         kind = "Seq2SeqLM" if pretrained.config.is_encoder_decoder else "CausalLM"
         super().__init__(
             pretrained=load_weights(name, pretrained, f"AutoModelFor{kind}", settings),

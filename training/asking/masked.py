@@ -21,7 +21,7 @@ from adnominal.training.asking.local import check_lengths, load_weights
 from adnominal.training.asking.outcomes import Outcome
 from adnominal.training.asking.settings import Settings
 from adnominal.training.models.masks import logits_of_masks
-from adnominal.training.models.pretrained import Pretrained, longest
+from adnominal.training.models.pretrained import Pretrained, maximum_length
 
 _CHUNK = 1024
 log = logging.getLogger("adnominal")
@@ -49,7 +49,7 @@ class Words:
     def __init__(self, name: str, pretrained: Pretrained) -> None:
         """Raise `UserError` for a tokenizer without a mask token."""
         self.name, self.tokenizer = name, pretrained.tokenizer
-        self._limit = longest(pretrained)
+        self._limit = maximum_length(pretrained)
         self._tokens: dict[tuple[str, str, tuple[str, ...]], tuple[int | None, ...]] = {}
         if self.tokenizer.mask_token_id is None:
             raise UserError(
@@ -144,7 +144,7 @@ class Words:
         reasons = []
         for word in words:
             ((ids, places),) = self._texts([f"{gap.prefix}{word}{gap.suffix}"])
-            word_places = _within(places, len(gap.prefix), len(word))
+            word_places = _places_within(places, len(gap.prefix), len(word))
             pieces = self.tokenizer.convert_ids_to_tokens([ids[token] for token in word_places])
             why = "unknown to it" if len(word_places) < 2 else f"{len(word_places)} tokens of it"
             reasons.append(f"{word!r} is {why} ({' '.join(pieces)})")
@@ -230,7 +230,7 @@ def _outcome(first: str, value: float, is_first: bool) -> Outcome:
     return Outcome(text=first, likelihood=(value, is_first), tokens_out=1)
 
 
-def _within(places: Sequence[tuple[int, int]], start: int, length: int) -> list[int]:
+def _places_within(places: Sequence[tuple[int, int]], start: int, length: int) -> list[int]:
     """Return the tokens that overlap with text[start : start + length]."""
     end = start + length
     return [number for number, (a, b) in enumerate(places) if a < end and b > start and a < b]
@@ -238,7 +238,7 @@ def _within(places: Sequence[tuple[int, int]], start: int, length: int) -> list[
 
 def _single_token(places: Sequence[tuple[int, int]], start: int, length: int) -> int | None:
     """Return the single token for text[start : start + length], maybe with a preceding space."""
-    word_places = _within(places, start, length)
+    word_places = _places_within(places, start, length)
     if len(word_places) != 1:
         return None
     a, b = places[word_places[0]]

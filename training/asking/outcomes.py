@@ -102,7 +102,7 @@ def chat_outcome(body: Mapping[str, Any]) -> Outcome:
         return _outcome(refusal, "refusal", reasoning, body)
     text = message["content"]
     if isinstance(text, list):
-        text = _joined(text, "text")
+        text = _join_texts(text, "text")
     return _outcome(text, choice.get("finish_reason"), reasoning, body)
 
 
@@ -115,8 +115,8 @@ def completion_outcome(body: Mapping[str, Any]) -> Outcome:
 def messages_outcome(body: Mapping[str, Any]) -> Outcome:
     """Read an answer in Anthropic's messages protocol; raises as `chat_outcome`."""
     blocks = body["content"]
-    text = _joined(blocks, "text")
-    return _outcome(text, body.get("stop_reason"), _joined(blocks, "thinking"), body)
+    text = _join_texts(blocks, "text")
+    return _outcome(text, body.get("stop_reason"), _join_texts(blocks, "thinking"), body)
 
 
 def echo_outcome(body: Mapping[str, Any], size: int, context_size: int) -> Outcome:
@@ -152,7 +152,7 @@ def echo_outcome(body: Mapping[str, Any], size: int, context_size: int) -> Outco
     )
 
 
-def _joined(blocks: Iterable[Mapping[str, Any]], kind: str) -> str | None:
+def _join_texts(blocks: Iterable[Mapping[str, Any]], kind: str) -> str | None:
     """Return the text of all blocks of a kind, None if there are none."""
     texts = [block[kind] for block in blocks if block.get("type") == kind]
     return "".join(texts) if texts else None

@@ -13,7 +13,7 @@ from adnominal.etl.prompts.replies import (
     after_reasoning,
     matches,
     pattern_of,
-    plain,
+    plain_word,
 )
 from adnominal.training.asking import outcomes
 from adnominal.training.asking.outcomes import Outcome
@@ -59,6 +59,6 @@ def _answers(text: str, template: Template, verbaliser: Verbaliser | None) -> se
     answers = matches(text, pattern_of(template, verbaliser))
     if verbaliser is None:
         return answers
-    label_of = {plain(word): place for place, word in enumerate(verbaliser.all)}
-    places = {label_of[plain(answer)] for answer in answers}
+    label_of = {plain_word(word): place for place, word in enumerate(verbaliser.all)}
+    places = {label_of[plain_word(answer)] for answer in answers}
     return {verbaliser.labels[verbaliser.label(place)] for place in places}

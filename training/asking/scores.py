@@ -200,7 +200,7 @@ def cells(rows: pa.Table, choice: str = FIRST) -> pa.Table:
     return _cells(rows, _answers(rows, choice))
 
 
-def always(rows: pa.Table, label: str) -> pa.Table:
+def constant_answers(rows: pa.Table, label: str) -> pa.Table:
     """Return `cells` for answers that are all `label`, the baseline of a table."""
     return _cells(rows, pa.chunked_array([pa.repeat(label, rows.num_rows)]))
 
@@ -341,7 +341,7 @@ def by_class(rows: pa.Table, label: str) -> Results:
     tables = {}
     for choice, members in choices(rows).items():
         tables[_TITLES[choice]] = cells(members, choice)
-    tables[f"always {label}"] = always(rows, label)
+    tables[f"always {label}"] = constant_answers(rows, label)
     figures: dict[str, float] = {}
     columns: dict[str, list[str]] = {}
     for name, data in tables.items():

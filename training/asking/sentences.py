@@ -35,7 +35,7 @@ from adnominal.training.models.pretrained import (
     find,
     language_model_kind,
     load_pretrained,
-    longest,
+    maximum_length,
 )
 from adnominal.training.tasks import Examples
 
@@ -72,7 +72,7 @@ class SentenceModel(ABC):
     def __init__(self, name: str, pretrained: Pretrained) -> None:
         self.name = name
         self.path, self.config, self.tokenizer = pretrained
-        self.limit = longest(pretrained)
+        self.limit = maximum_length(pretrained)
         self._model: Any = None
 
     @abstractmethod
@@ -154,7 +154,7 @@ class Causal(SentenceModel):
             # Logits of a place predict the token of the next one.
             logits = self._model(input_ids=ids, attention_mask=self._mask(all_ids)).logits[:, :-1]
             before = [[place - 1 for place in sentence.places] for sentence in piece]
-            logs += _counted(logits, ids[:, 1:], before)
+            logs += _counted_logs(logits, ids[:, 1:], before)
         return logs
 
 
@@ -174,7 +174,7 @@ class EncoderDecoder(SentenceModel):
                 attention_mask=self._mask(sources),
                 labels=labels,
             ).logits
-            logs += _counted(logits, labels, [sentence.places for sentence in piece])
+            logs += _counted_logs(logits, labels, [sentence.places for sentence in piece])
         return logs
 
 
@@ -239,7 +239,7 @@ def _pieces(sentences: Sequence[Sentence], rows: int) -> Iterator[Sequence[Sente
         yield sentences[start : start + size]
 
 
-def _counted(logits: Any, ids: Any, places: Sequence[Sequence[int]]) -> list[Logs]:
+def _counted_logs(logits: Any, ids: Any, places: Sequence[Sequence[int]]) -> list[Logs]:
     """Return the log-probabilities of the ids at the places of each row.
 
     `logits` [rows, width, vocabulary] predict `ids` [rows, width].

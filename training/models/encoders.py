@@ -22,7 +22,7 @@ from adnominal.training.models.pretrained import (
     check_quantised,
     find,
     load_pretrained,
-    longest,
+    maximum_length,
     quiet_loading,
 )
 from adnominal.training.models.tokens import Tokens, encode
@@ -218,7 +218,7 @@ class PairLearner(TokenLearner):
 
     def _limit(self) -> int:
         """The number of tokens to which texts are cut: as set, as the data need, or the model's."""
-        longest_input = longest(self)
+        longest_input = maximum_length(self)
         limit = self._settings.max_length or self.dataset.max_length or longest_input
         special = self.tokenizer.num_special_tokens_to_add(pair=True)
         if self._settings.max_length and not special < limit <= longest_input:

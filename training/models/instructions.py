@@ -18,7 +18,7 @@ from adnominal.training import launch
 from adnominal.training.batching import Ids
 from adnominal.training.models.encoders import PairLearner
 from adnominal.training.models.learner import IGNORED
-from adnominal.training.models.pretrained import base_model, longest
+from adnominal.training.models.pretrained import base_model, maximum_length
 from adnominal.training.tasks import Examples
 
 # Token ids, one list per row.
@@ -59,7 +59,7 @@ class InstructionLearner(PairLearner):
         tokenizer.padding_side = "left"
 
     def _limit(self) -> int:
-        longest_input = longest(self)
+        longest_input = maximum_length(self)
         limit = self._settings.max_length or longest_input
         if not 16 <= limit <= longest_input:
             raise UserError(f"max_length={limit}: expected 16 to {longest_input} for {self.name}")
@@ -83,7 +83,7 @@ class InstructionLearner(PairLearner):
                 f"max_length={self.limit}: the longest answer has {self.longest_answer} tokens; "
                 f"expected {self.longest_answer + _LEAST_PROMPT} or more, so that there is room "
                 f"for a prompt, and a model that takes as many "
-                f"({self.name}: {longest(self)})"
+                f"({self.name}: {maximum_length(self)})"
             )
         self._cut: dict[str, int] = {}
         for part, examples in self.dataset.parts.items():
@@ -151,7 +151,7 @@ class InstructionLearner(PairLearner):
         ids = module.generate(
             input_ids=prompts,
             attention_mask=batch["prompt_attention_mask"],
-            max_new_tokens=min(self.longest_answer + 8, longest(self) - prompts.shape[1]),
+            max_new_tokens=min(self.longest_answer + 8, maximum_length(self) - prompts.shape[1]),
             do_sample=False,
             pad_token_id=self.tokenizer.pad_token_id,
             eos_token_id=self.tokenizer.eos_token_id,

@@ -151,7 +151,7 @@ def check_whole(name: str) -> None:
         )
 
 
-def longest(pretrained: Any) -> int:
+def maximum_length(pretrained: Any) -> int:
     """Return the maximum number of tokens that a model takes, including special ones."""
     config = pretrained.config
     positions = getattr(config, "max_position_embeddings", None)

@@ -20,7 +20,7 @@ PAGE = Page(
         models.three_classes,
         dataset.by_class,
         models.answers,
-        asked.untrained,
+        asked.untrained_models,
         models.identity,
         sentences.log_probability,
     ),

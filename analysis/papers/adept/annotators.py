@@ -28,7 +28,7 @@ from adnominal.etl.adept.baselines import label_of
 from adnominal.etl.annotation.answers import counted_annotators, stored_answers
 from adnominal.etl.annotation.finishing import disagreement_figures, label_figures
 from adnominal.etl.annotation.keys import SIMULATED
-from adnominal.etl.annotation.quality import LABELLING, Answer, Filtered, Rules, filtered
+from adnominal.etl.annotation.quality import LABELLING, Answer, Filtered, Rules, filter_answers
 from adnominal.etl.lake import arrow
 
 CellValues = dict[Key, Value]
@@ -90,7 +90,7 @@ class Annotations:
         """The answers for the dataset, filtered by the quality rules."""
         rows = self._read("adept_items", "item_id", "chosen")
         items = {str(item) for item, chosen in rows if chosen}
-        return filtered(stored_answers(self.lake), Rules(), items)
+        return filter_answers(stored_answers(self.lake), Rules(), items)
 
     def annotators(self, *rounds: str) -> str:
         """The number of annotators: ``3 annotators``, ``25 simulated annotators``, or both."""
@@ -250,7 +250,7 @@ def _kappa_of(one: Mapping[str, int], two: Mapping[str, int]) -> Interval:
     return kappa([one[item] for item in items], [two[item] for item in items])
 
 
-def annotated(lake: Lake, *rounds: str) -> Annotations | None:
+def annotations_of(lake: Lake, *rounds: str) -> Annotations | None:
     """The answers of these rounds to the edition that the report shows, or to the first edition
     with answers; None if there are none."""
     names = editions(lake.root)
@@ -268,7 +268,7 @@ def labelling(lake: Lake) -> Iterator[Finding]:
     """Table 4 and the directions of disagreements from the answers of the rounds pilot and main, as
     tables of our own: the printed cells stand beside the finished labels. Nothing without
     answers."""
-    annotations = annotated(lake, *LABELLING)
+    annotations = annotations_of(lake, *LABELLING)
     cells, sizes = annotations.agreement() if annotations else ({}, {})
     if annotations is None or not cells:
         return
@@ -310,7 +310,7 @@ def labelling(lake: Lake) -> Iterator[Finding]:
 def experts(page: Adept) -> Iterator[Finding]:
     """Agreement of experts with each other and with the labels (Cohen's kappa), and the audit of
     the two extreme labels."""
-    annotations = annotated(page.lake, "expert", "audit")
+    annotations = annotations_of(page.lake, "expert", "audit")
     cells = annotations.kappas() if annotations else {}
     if annotations is None or not cells:
         yield Missing("Agreement of experts", EXPORT, "It needs the answers of two experts.")
@@ -329,7 +329,7 @@ def experts(page: Adept) -> Iterator[Finding]:
 
 def human(lake: Lake) -> Cells | None:
     """The human rows of table 5; None without answers."""
-    annotations = annotated(lake, "human")
+    annotations = annotations_of(lake, "human")
     cells = annotations.human() if annotations else {}
     if annotations is None or not cells:
         return None

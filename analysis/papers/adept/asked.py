@@ -25,11 +25,11 @@ _READ = {
 
 
 @exhibit("", "models without training", fills=_PROMPT, reads=("adept", "predictions"))
-def untrained(page: Adept) -> Iterator[Finding]:
+def untrained_models(page: Adept) -> Iterator[Finding]:
     """Accuracy of models that were asked, by examples and by how their answers are read: both forms
     of a question side by side. Answers that could not be parsed count as wrong; the share of the
     others is beside it."""
-    runs = _newest(page)
+    runs = _newest_runs(page)
     if not runs:
         yield Missing(_CAPTION, _PROMPT)
     by_model: dict[str, list[Run]] = {}
@@ -64,7 +64,7 @@ def _of_run(page: Adept, run: Run) -> dict[Key, Value]:
     return cells
 
 
-def _newest(page: Adept) -> list[Run]:
+def _newest_runs(page: Adept) -> list[Run]:
     """The newest run on val of each model, number of examples and form, the newest first."""
     settings = {"task.name": "adept", "part": "val"}
     newest: dict[tuple[str | None, ...], Run] = {}

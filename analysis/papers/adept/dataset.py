@@ -42,7 +42,7 @@ _STAGES = "Entries by stage"
 
 
 def _kind(modifier: str) -> str:
-    return "NS" if lexicons.nonsubsective().get(modifier.lower()) else "S"
+    return "NS" if lexicons.nonsubsective_adjectives().get(modifier.lower()) else "S"
 
 
 @exhibit("Table 1", "examples", fills=IMPORT, reads=("adept", *annotators.TABLES))
@@ -319,7 +319,7 @@ def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> dict[Key, Value
     """The share of each label among the items of a kind of adjective (figure 4), by the kind with
     its number of items and the label.
 
-    `kinds` names each row's kind: `analysis.slices.subsective` for the figure, `slices.identity`
+    `kinds` names each row's kind: `analysis.slices.subsectivity` for the figure, `slices.identity`
     for the question of the ethics section. Rows of kind None are dropped; intervals are Wilson's.
 
     Raises:
@@ -350,8 +350,8 @@ def label_findings(
 def by_class(page: Adept) -> Iterator[Finding]:
     """Labels of subsective and non-subsective modifiers, then *dead* separately from the rest."""
     modifiers = page.rows.column("modifier").to_pylist()
-    listed = lexicons.nonsubsective()
-    kinds = slices.subsective(modifiers, listed)
+    listed = lexicons.nonsubsective_adjectives()
+    kinds = slices.subsectivity(modifiers, listed)
     source = (page.is_simulated, page.edition)
     yield from label_findings("Labels by class of modifier", page.rows, kinds, *source)
     # The paper counts the sixty and dead as one class.

@@ -90,7 +90,7 @@ def accuracy(page: Adept) -> Iterator[Finding]:
         yield people
     rows = page.rows
     source: dict[str, Any] = {"edition": page.edition, "is_simulated": page.is_simulated}
-    by_rule = baselines(rows, lexicons.nonsubsective())
+    by_rule = baselines(rows, lexicons.nonsubsective_adjectives())
     rule_cells: dict[Key, Value] = {
         (name, f"{classes}-class"): share
         for (name, classes), share in by_rule.items()

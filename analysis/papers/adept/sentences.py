@@ -99,7 +99,7 @@ def log_probability(page: Adept) -> Iterator[Finding]:
     therefore nearly always negative; the change of all other words has none of it.
     """
     edition = page.edition
-    runs = _newest(page.runs_of("logprob", {"table": "adept"}, edition))
+    runs = _newest_runs(page.runs_of("logprob", {"table": "adept"}, edition))
     if not runs:
         raise UserError("no finished run of training/score.py method=logprob table=adept")
     yield Note(
@@ -127,7 +127,7 @@ def log_probability(page: Adept) -> Iterator[Finding]:
         yield Cells(caption, _surprisals(pairs), unit="nats", **source)
 
 
-def _newest(runs: Sequence[Run]) -> dict[str, Run]:
+def _newest_runs(runs: Sequence[Run]) -> dict[str, Run]:
     """The newest run of each model, by its name and the way that a masked model is masked."""
     newest: dict[str, Run] = {}
     for run in runs:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from adnominal.analysis.editions import Lake, read_edition
 from adnominal.analysis.estimates import Interval, mean_over_runs, wilson
 from adnominal.analysis.papers.exhibits import Sources
-from adnominal.analysis.predictions import labelled
+from adnominal.analysis.predictions import labelled_predictions
 from adnominal.analysis.rows import is_right, tuples
 from adnominal.conf import UserError
 from adnominal.etl.annotation.keys import SIMULATED
@@ -110,7 +110,7 @@ class Adept(Sources):
         for members in groups(self.runs_of("finetune", settings)):
             scores = []
             for run in members:
-                answers = labelled(self.lake.root, run.id)
+                answers = labelled_predictions(self.lake.root, run.id)
                 of_val = pc.is_in(answers.column("item_id"), value_set=val.combine_chunks())
                 answers = answers.filter(of_val)
                 if answers.num_rows:

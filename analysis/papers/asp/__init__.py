@@ -17,7 +17,7 @@ PAGE = Page(
         models.comparing_numbers,
         models.trained_models,
         curves.figure_4,
-        curves.unjudged,
+        curves.curves_without_judgements,
         controls.control_experiments,
         models.leaks,
         dataset.appendix,

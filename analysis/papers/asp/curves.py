@@ -258,7 +258,7 @@ figure_2, figure_3 = map(_of_untrained, FIGURES)
     fills=f"{SCORE} && {TRAIN}",
     reads=(*ANSWER_TABLES, "asp_splits"),
 )
-def unjudged(page: Asp) -> Iterator[Finding]:
+def curves_without_judgements(page: Asp) -> Iterator[Finding]:
     """The share of answers that the number is enough in dimension and argument, where it never is
     (appendix, figures 2 to 4 and 6 to 7); together with the figures above, all eight tests."""
     yield from _model_findings(UNJUDGED, page.models, f"{SCORE} && {TRAIN}")

@@ -86,7 +86,7 @@ def headline(rows: Sequence[Row]) -> str | None:
     )
 
 
-def _printed(number: int) -> tuple[str, ...]:
+def _printed_tables(number: int) -> tuple[str, ...]:
     return tuple(f"table {number}, {task}" for task in TASKS.values())
 
 
@@ -95,7 +95,7 @@ def _printed(number: int) -> tuple[str, ...]:
     "models without training on ASP",
     fills=f"{SCORE} && {PROMPT}",
     reads=ANSWER_TABLES,
-    printed=_printed(3),
+    printed=_printed_tables(3),
 )
 def untrained_models(page: Asp) -> Iterator[Finding]:
     """Accuracy of models that were scored or prompted without training on ASP."""
@@ -106,7 +106,9 @@ def untrained_models(page: Asp) -> Iterator[Finding]:
     yield from _accuracies(page, 3, models)
 
 
-@exhibit("Table 4", "models trained on ASP", fills=TRAIN, reads=_TRAINED, printed=_printed(4))
+@exhibit(
+    "Table 4", "models trained on ASP", fills=TRAIN, reads=_TRAINED, printed=_printed_tables(4)
+)
 def trained_models(page: Asp) -> Iterator[Finding]:
     """Accuracy of models that were trained on ASP."""
     try:

@@ -18,7 +18,7 @@ from adnominal.analysis.estimates import (
     wilson,
 )
 from adnominal.analysis.papers.exhibits import Sources
-from adnominal.analysis.predictions import ANSWERS, labelled, read
+from adnominal.analysis.predictions import ANSWERS, labelled_predictions, read
 from adnominal.analysis.rows import (
     distinct_values,
     is_right,
@@ -219,7 +219,7 @@ class Asp(Sources):
     def _test_rows(self, run: Run) -> pa.Table:
         """A run's answers to rows of the displayed editions, with the part of each in its split."""
         editions = sorted(set(self.editions.values()))
-        rows = labelled(self.lake.root, run.id, (*ANSWERS, "scores", "state"))
+        rows = labelled_predictions(self.lake.root, run.id, (*ANSWERS, "scores", "state"))
         rows = rows.filter(pc.field("edition").isin(editions))
         if run.job == "prompt":
             # As in `training.asking.scores.asp_table`: `predicted` has first tokens, most of

@@ -58,7 +58,7 @@ def _spread(row: Mapping[str, Any]) -> Interval:
     return Interval(mean, mean - reach, mean + reach, row["cells"], kind=STANDARD_DEVIATION)
 
 
-def _ours(page: Plane, rows: pa.Table) -> dict[Key, Value]:
+def _our_numbers(page: Plane, rows: pa.Table) -> dict[Key, Value]:
     """Our numbers for the paper's models by (row, column), with intervals by group of items."""
     of_paper = [model_name(name) in _PAPERS_MODELS for name in rows.column("model").to_pylist()]
     rows = rows.filter(pa.array(of_paper))
@@ -88,14 +88,14 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
         runs = [run.id for run in page.prompted_runs(shots)]
         choices = scores.choices(rows)
         if scores.FIRST in choices:
-            ours = _ours(page, choices[scores.FIRST])
+            ours = _our_numbers(page, choices[scores.FIRST])
             yield Cells(name, ours, runs=runs, edition=edition)
         tables = {
             f"Ours, {_READ[choice]}": scores.class_table(scores.cells(answers, choice))
             for choice, answers in choices.items()
         }
         tables["Baseline that always answers entailed"] = scores.class_table(
-            scores.always(rows, "entailed")
+            scores.constant_answers(rows, "entailed")
         )
         for caption, data in tables.items():
             cells = _by_model(data)

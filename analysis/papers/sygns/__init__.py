@@ -16,7 +16,7 @@ PAGE = Page(
         models.table_5,
         models.learning_curves,
         models.entailment,
-        errors.universal,
+        errors.universal_sentence,
         models.polarity_of_fol,
         models.table_9,
         models.table_10,

@@ -18,7 +18,7 @@ from adnominal.etl.sygns.fol import ParseError
 from adnominal.training.finished_runs import Run
 
 
-def _newest(meanings: Meanings | None, **task: str) -> dict[str, Run]:
+def _newest_runs(meanings: Meanings | None, **task: str) -> dict[str, Run]:
     """The newest run of each architecture with these settings, of any size and length."""
     newest: dict[str, Run] = {}
     for run in meanings.runs if meanings else ():
@@ -27,7 +27,7 @@ def _newest(meanings: Meanings | None, **task: str) -> dict[str, Run]:
     return {model: newest[name] for model, name in ARCHITECTURES.items() if name in newest}
 
 
-def _wrong(
+def _wrong_meanings(
     page: Sygns, runs: Mapping[str, Run], by: str, value: str
 ) -> tuple[str, str, dict[str, str]] | None:
     """(sentence, gold, answers by model) of a test sentence drawn from those that the most models
@@ -65,10 +65,10 @@ def _polarity_marked(formula: str) -> str:
 
 
 @exhibit("Table 7", "typical errors", fills=command(), reads=TABLES)
-def universal(page: Sygns) -> Iterator[Finding]:
+def universal_sentence(page: Sygns) -> Iterator[Finding]:
     """A universal sentence, drawn at random, that models got wrong in FOL."""
-    runs = _newest(page.meanings, scheme="systematicity", form="fol", primitive="one")
-    error = _wrong(page, runs, "quantifier", "UNI")
+    runs = _newest_runs(page.meanings, scheme="systematicity", form="fol", primitive="one")
+    error = _wrong_meanings(page, runs, "quantifier", "UNI")
     if error is None:
         yield Missing("A universal sentence that models got wrong", command())
         return
@@ -89,8 +89,8 @@ def universal(page: Sygns) -> Iterator[Finding]:
 def clauses(page: Sygns) -> Iterator[Finding]:
     """F over matching clauses: the paper's models on its sentence, then ours on a sentence of depth
     2 that they got wrong."""
-    runs = _newest(page.meanings, scheme="productivity", form="drs")
-    error = _wrong(page, runs, "depth", "2")
+    runs = _newest_runs(page.meanings, scheme="productivity", form="drs")
+    error = _wrong_meanings(page, runs, "depth", "2")
     if error is None:
         yield Missing("The DRS of a sentence of depth 2 that models got wrong", clauses.fills)
         return

@@ -65,11 +65,11 @@ def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) ->
             clauses = page.meanings.clauses(runs, by, values)
             cells = {(values[value], column): score for value, score in clauses.items()}
         else:
-            cells = _exact(page.meanings, runs, by, values, column)
+            cells = _accuracy_cells(page.meanings, runs, by, values, column)
         yield Cells(name, cells, **_source(page.meanings, model, runs))
 
 
-def _exact(
+def _accuracy_cells(
     meanings: Meanings, runs: Sequence[Run], by: str, values: Mapping[str, str], column: str
 ) -> dict[Key, Value]:
     """Cells of exact-match accuracy by class; ``valid`` is the validation part."""
@@ -214,7 +214,7 @@ def by_size(page: Sygns) -> Iterator[Finding]:
         model, _, size = column.partition(" ")
         rows = {row: row for row, other in printed if other == column}
         if scored := _runs(page, model, "fol", size):
-            cells = _exact(*scored, "quantifier", rows, column)
+            cells = _accuracy_cells(*scored, "quantifier", rows, column)
             yield Cells("table 11", cells, **_source(scored[0], model, scored[1]))
 
 

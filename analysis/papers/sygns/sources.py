@@ -23,7 +23,7 @@ from adnominal.analysis.estimates import (
     wilson,
 )
 from adnominal.analysis.papers.exhibits import Sources
-from adnominal.analysis.predictions import labelled, runs_with_answers
+from adnominal.analysis.predictions import labelled_predictions, runs_with_answers
 from adnominal.analysis.rows import lists, schema, with_columns
 from adnominal.analysis.semantics import drs_matching, polarity
 from adnominal.analysis.semantics.prover import Outcome, Proving, provers
@@ -109,7 +109,7 @@ class Meanings:
         part of the run's split (null for sentences outside the split); and whether the text is
         exactly the gold form, which a missing text is not.
         """
-        answers = labelled(self.lake.root, run.id, ("item_id", "gold", "text"))
+        answers = labelled_predictions(self.lake.root, run.id, ("item_id", "gold", "text"))
         class_rows = _rows_of_items(self._classes, answers)
         answers = answers.filter(class_rows.is_valid())
         classes_of_answers = self._classes.take(class_rows.drop_null())

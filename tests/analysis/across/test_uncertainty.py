@@ -91,10 +91,10 @@ def test_scores_of_other_labels_are_not_compared(trained):
     lake, tracking = trained
     (run,) = find_runs(tracking).of("finetune")
     (voted,) = uncertainty._votes(lake).values()
-    assert uncertainty._compared(lake, run, "adept", "published", voted) is not None
+    assert uncertainty._scores_and_votes(lake, run, "adept", "published", voted) is not None
     rows = arrow.read(lake, "predictions").to_pylist()
     # Three scores are not those of five labels.
     short = [{**row, "run_id": "short", "scores": row["scores"][:3]} for row in rows]
     write(lake, "predictions", short)
     other = type(run)("short", "finetune", 1, {}, group="g")
-    assert uncertainty._compared(lake, other, "adept", "published", voted) is None
+    assert uncertainty._scores_and_votes(lake, other, "adept", "published", voted) is None

@@ -81,7 +81,7 @@ def test_labels_are_counted_by_part_and_kind():
         "unanimous": 0.0,
     }
     assert label_rows[1]["unanimous"] is None
-    kinds = slices.subsective(SMALL.column("modifier").to_pylist(), {"fake"})
+    kinds = slices.subsectivity(SMALL.column("modifier").to_pylist(), {"fake"})
     shares = dataset.label_shares(SMALL, kinds)
     name, share = next(iter(shares.items()))
     assert name == ("non-subsective (3)", "impossible") and share == wilson(2, 3)
@@ -193,7 +193,7 @@ def release(shared_data) -> pa.Table:
 
 
 def test_table_5_is_reproduced_to_the_printed_digit(release):
-    accuracies = models.baselines(release, lexicons.nonsubsective())
+    accuracies = models.baselines(release, lexicons.nonsubsective_adjectives())
     for name in ("majority", "normative rule"):
         for classes in (3, 5):
             printed = value("adept", "table 5", name, f"{classes}-class")
@@ -215,7 +215,7 @@ def test_table_4_is_reproduced_to_the_printed_digit(release):
 
 def test_figure_4_is_reproduced_from_the_release(release):
     modifiers = release.column("modifier").to_pylist()
-    sixty = set(lexicons.nonsubsective()) - {"dead"}
+    sixty = set(lexicons.nonsubsective_adjectives()) - {"dead"}
     kinds = ["dead" if m == "dead" else "sixty" if m in sixty else "other" for m in modifiers]
     shares: dict[str, list[float]] = defaultdict(list)
     for (kind, _), share in dataset.label_shares(release, kinds).items():
@@ -253,7 +253,7 @@ def test_asked_models_are_read_by_probability_and_by_what_they_write(tmp_path):
     ]
     page = sources.Adept(open_lake(lake), Runs(runs))
     values: dict[tuple[str, str], Any] = {}
-    for cells in asked.untrained.build(page):
+    for cells in asked.untrained_models.build(page):
         assert isinstance(cells, Cells)
         values |= cells.values
     name = "m, 0 examples, {}"

@@ -27,7 +27,9 @@ _PAGES: Mapping[str, Page[Any]] = {
     "sygns": sygns.PAGE,
     "plane": plane.PAGE,
     "frequency": replace(across.PAGE, exhibits=(frequency.against_corpora,)),
-    "splits": replace(across.PAGE, exhibits=(splits.between, splits.within)),
+    "splits": replace(
+        across.PAGE, exhibits=(splits.accuracy_by_split, splits.accuracy_by_seen_words)
+    ),
     "artefacts": replace(across.PAGE, exhibits=(*audits.EXHIBITS.values(), overlap.of_forms)),
 }
 

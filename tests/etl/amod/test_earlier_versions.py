@@ -6,7 +6,7 @@ import pytest
 
 from adnominal.conf import UserError
 from adnominal.etl.amod import job
-from adnominal.etl.amod.settings import VERSIONS, Settings, decisive, earlier_identities
+from adnominal.etl.amod.settings import VERSIONS, Settings, decisive_settings, earlier_identities
 from adnominal.etl.lake import arrow
 from tests.etl.amod.corpus import run_job
 
@@ -78,6 +78,6 @@ def test_other_settings_are_still_refused(lake):
 
 def test_pairs_of_parsed_corpora_have_one_version():
     conllu = Settings(source="conllu", input=["a"])
-    assert decisive(conllu)["version"] == 1 and earlier_identities(conllu) == []
+    assert decisive_settings(conllu)["version"] == 1 and earlier_identities(conllu) == []
     text = Settings(source="text", input=["a"], parser="fast")
     assert [identity["version"] for identity in earlier_identities(text)] == [1]

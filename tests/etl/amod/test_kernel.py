@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from adnominal.conf import UserError
 from adnominal.etl.amod import kernel
-from adnominal.etl.amod.kernel import BUCKETS, PAIRS, PairCounter, available
+from adnominal.etl.amod.kernel import BUCKETS, PAIRS, PairCounter, available_implementations
 from adnominal.etl.amod.reference import Stats, sentences
 from adnominal.etl.amod.rules import CLEAN, PAPER, ReadingRules
 from adnominal.etl.corpora.blocks import blocks
@@ -113,7 +113,7 @@ def test_every_implementation_agrees_with_the_reference(case, rules):
 
 
 @settings(max_examples=50)
-@given(parsed.cases(), st.integers(64, 300), st.sampled_from(available()))
+@given(parsed.cases(), st.integers(64, 300), st.sampled_from(available_implementations()))
 def test_counting_by_blocks_equals_counting_at_once(case, size, implementation):
     dialect, data = case
     counter = PairCounter(dialect.name, CLEAN, implementation)
@@ -122,7 +122,7 @@ def test_counting_by_blocks_equals_counting_at_once(case, size, implementation):
     assert (as_counter(counter.drain()), counter.stats()) == expected(data, dialect, CLEAN)
 
 
-@pytest.mark.parametrize("implementation", available())
+@pytest.mark.parametrize("implementation", available_implementations())
 @pytest.mark.parametrize("comment", [b"", b"# text = An old key\n"])
 def test_a_byte_order_mark_is_not_part_of_the_first_line(implementation, comment):
     rows = b"1\told\told\tADJ\tJJ\t_\t2\tamod\t_\t_\n2\tkey\tkey\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
@@ -303,13 +303,13 @@ def test_threads_with_separate_counters_count_concurrently():
 @pytest.mark.skipif(compiled is None, reason="the compiled kernel was not built")
 def test_auto_uses_the_compiled_kernel():
     assert PairCounter("depcc", CLEAN).implementation == "compiled"
-    assert available() == ("compiled", "reference")
+    assert available_implementations() == ("compiled", "reference")
 
 
 def test_auto_uses_the_reference_if_no_kernel_was_compiled(monkeypatch):
     monkeypatch.setattr(kernel, "compiled_kernel", lambda: None)
     assert PairCounter("depcc", CLEAN).implementation == "reference"
-    assert available() == ("reference",)
+    assert available_implementations() == ("reference",)
     message = r"install the wheel \(pip install adnominal\), or a C compiler .* run make setup"
     with pytest.raises(UserError, match=message):
         PairCounter("depcc", CLEAN, "compiled")

@@ -18,7 +18,7 @@ from adnominal.etl.amod import reading
 from adnominal.etl.amod.corpus import parser_of_corpus
 from adnominal.etl.amod.job import extract
 from adnominal.etl.amod.reading import read_units, with_parser
-from adnominal.etl.amod.settings import Settings, decisive
+from adnominal.etl.amod.settings import Settings, decisive_settings
 from adnominal.etl.corpora.files import units
 from adnominal.etl.corpora.inputs import list_inputs
 from adnominal.etl.lake import arrow
@@ -319,7 +319,7 @@ def test_the_automatic_parser_depends_on_the_formats_of_the_files(tmp_path, capl
     def parser_of(pattern: str, *words: str) -> str:
         settings = load(Settings, ["source=text", f"input={tmp_path}/{pattern}", *words])
         settings = with_parser(settings, list_inputs(settings.input))
-        assert decisive(settings)["parser"] == settings.text_parser
+        assert decisive_settings(settings)["parser"] == settings.text_parser
         return settings.text_parser
 
     assert {parser_of(pattern) for pattern in ("", "*", *names)} == {"fast"}

@@ -3,14 +3,14 @@
 import pytest
 
 from adnominal.conf import UserError, load, settings_hash
-from adnominal.etl.amod.settings import Settings, decisive, earlier_identities
+from adnominal.etl.amod.settings import Settings, decisive_settings, earlier_identities
 
 
 def test_the_automatic_parser_is_spacy_for_unknown_files():
     settings = load(Settings, ["source=text", "input=x"])
     assert settings.parser == "auto"
     with_spacy = load(Settings, ["source=text", "input=x", "parser=spacy"])
-    assert decisive(settings) == decisive(with_spacy)
+    assert decisive_settings(settings) == decisive_settings(with_spacy)
     with pytest.raises(UserError, match="parser=fast with dependent=any"):
         load(Settings, ["source=text", "input=x", "parser=fast", "preset=paper"])
 
@@ -25,7 +25,7 @@ def test_the_automatic_parser_is_spacy_for_unknown_files():
     ],
 )
 def test_the_hash_of_a_corpus_stays_so_that_it_continues(words, expected):
-    assert settings_hash(decisive(load(Settings, [*words, "input=x"]))) == expected
+    assert settings_hash(decisive_settings(load(Settings, [*words, "input=x"]))) == expected
 
 
 def test_a_corpus_of_the_first_version_of_text_is_recognised():
@@ -44,7 +44,7 @@ def test_a_corpus_of_the_first_version_of_text_is_recognised():
 )
 def test_relations_whose_dependents_were_any_words_are_not_continued(words, is_stated):
     settings = load(Settings, ["source=conllu", "input=x", *words])
-    assert ("dependent of further relations" in decisive(settings)) is is_stated
+    assert ("dependent of further relations" in decisive_settings(settings)) is is_stated
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from adnominal.etl.annotation.agreement import (
     krippendorff_alpha,
     labels_by_model,
 )
-from adnominal.etl.annotation.quality import Answer, majority
+from adnominal.etl.annotation.quality import Answer, majority_label
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: four observers,
 # twelve units, values 1 to 5, some missing.
@@ -136,7 +136,7 @@ def test_models_outperform_a_majority_vote(model):
     labels = labels_by_model(model, answers)
     correct = sum(labels[item] == label for item, label in truth.items())
     assert correct >= 34 and all(type(label) is int for label in labels.values())
-    votes = {item: majority(a.label for a in answers if a.item_id == item) for item in truth}
+    votes = {item: majority_label(a.label for a in answers if a.item_id == item) for item in truth}
     assert correct > sum(vote is not None and vote.label == truth[i] for i, vote in votes.items())
 
 

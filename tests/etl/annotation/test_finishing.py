@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from adnominal.etl.annotation.finishing import dataset_rows, report, report_text
-from adnominal.etl.annotation.quality import Answer, Rules, filtered
+from adnominal.etl.annotation.quality import Answer, Rules, filter_answers
 
 
 def answer(who, item, label, kind="item", expected=None):
@@ -21,7 +21,7 @@ ANSWERS = [
 
 
 def figures(answers=ANSWERS, models=()):
-    return report(filtered(answers, Rules(), LABELS), models)
+    return report(filter_answers(answers, Rules(), LABELS), models)
 
 
 def test_labels_are_counted_as_in_table_4():
@@ -68,7 +68,7 @@ def test_rows_are_sorted_by_id():
         | {"adjective": "false", "noun": "key"}
         for item in LABELS
     }
-    rows = dataset_rows(filtered(ANSWERS, Rules(), LABELS), items, "mine", 0)
+    rows = dataset_rows(filter_answers(ANSWERS, Rules(), LABELS), items, "mine", 0)
     assert [(row["item_id"], row["label"], row["agreement"]) for row in rows] == [
         ("i1", 2, "unanimous"),
         ("i2", 0, "majority"),

@@ -11,7 +11,7 @@ from adnominal.etl.annotation.quality import (
     beyond_limit,
     failed_attention,
     far_from_gold,
-    majority,
+    majority_label,
 )
 
 
@@ -27,7 +27,7 @@ ITEM_IDS = {"one", "two", "three", "four", *(f"i{number}" for number in range(12
 
 
 def filtered(answers, rules):
-    return quality.filtered(answers, rules, ITEM_IDS)
+    return quality.filter_answers(answers, rules, ITEM_IDS)
 
 
 # Three people agree on one item, two on another, none on a third.
@@ -53,7 +53,7 @@ def test_the_majority_of_the_answers_is_the_label():
     [([2, 2, 3], 2), ([1, 1], 1), ([1, 1, 3, 3], None), ([0, 1, 2], None), ([], None), ([4], None)],
 )
 def test_a_majority_is_one_label_more_frequent_than_any_other(labels, label):
-    vote = majority(labels)
+    vote = majority_label(labels)
     assert (vote and vote.label) == label
 
 

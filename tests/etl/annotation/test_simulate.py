@@ -8,7 +8,7 @@ from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation import simulate
 from adnominal.etl.annotation.agreement import labels_by_model
 from adnominal.etl.annotation.batches import ShownItem, compose
-from adnominal.etl.annotation.quality import Answer, Rules, filtered, majority
+from adnominal.etl.annotation.quality import Answer, Rules, filter_answers, majority_label
 from adnominal.etl.annotation.settings import ExportSettings
 from adnominal.etl.annotation.simulate import annotators, simulated_rows
 
@@ -41,7 +41,7 @@ def campaign(answers=3, careful=9, noisy=3, spammers=8, items=300):
 
 def labels_by_rules(answers):
     rules = Rules(answers=2, per_person=1000)
-    return filtered(answers, rules, {a.item_id for a in answers if a.kind == "item"})
+    return filter_answers(answers, rules, {a.item_id for a in answers if a.kind == "item"})
 
 
 def correct(labels):
@@ -53,7 +53,7 @@ def majority_labels(answers):
     for answer in answers:
         if answer.kind == "item":
             labels_by_item.setdefault(answer.item_id, []).append(answer.label)
-    majorities = {item: majority(labels) for item, labels in labels_by_item.items()}
+    majorities = {item: majority_label(labels) for item, labels in labels_by_item.items()}
     return {item: vote.label for item, vote in majorities.items() if vote}
 
 

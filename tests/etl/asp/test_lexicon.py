@@ -125,7 +125,7 @@ def test_a_corpus_restricts_the_combinations():
     lexicon = parse_lexicon(
         change("measures", 0, "nouns", value={"rod": [1, 500], "pole": [1, 500]})
     )
-    restricted, dropped, measured = lexicon.restricted_to(
+    restricted, dropped, measured = lexicon.restrict_to_pairs(
         {("dirty", "boy"), ("long", "rod"), ("green", "rod")}
     )
     nouns = {a.word: a.nouns for a in restricted.adjectives}
@@ -140,7 +140,7 @@ def test_a_corpus_restricts_the_combinations():
 def test_a_corpus_restricts_an_adjective_on_all_its_scales():
     age = {"family": "age", "positive": [["long"]], "nouns": ["people"]}
     lexicon = parse_lexicon(change("scales", "age", value=age))
-    restricted, dropped, _ = lexicon.restricted_to({("long", "rod")})
+    restricted, dropped, _ = lexicon.restrict_to_pairs({("long", "rod")})
     nouns = {a.scale: a.nouns for a in restricted.adjectives if a.word == "long"}
     assert nouns == {"length": ("rod",), "age": ()}
     assert dropped == [("long", "pole"), ("long", "boy")]

@@ -12,12 +12,12 @@ HEADER = "# version: 3\nadjective\tclass\n"
 
 
 def test_the_list_of_non_subsective_adjectives():
-    assert Counter(lexicons.nonsubsective().values()) == {
+    assert Counter(lexicons.nonsubsective_adjectives().values()) == {
         "privative": 24,
         "plain": 36,
         "extra": 1,
     }
-    assert lexicons.nonsubsective()["dead"] == "extra"
+    assert lexicons.nonsubsective_adjectives()["dead"] == "extra"
 
 
 def test_the_list_of_adjective_classes():
@@ -33,7 +33,7 @@ def test_the_lists_are_those_of_the_papers(shared_data):
     assert lexicons.adjective_classes() == {w: c.replace("N", "S") for w, c in rows.items()}
     with open(shared_data / "lexicons" / "nonsubsective_nayak2014.tsv", encoding="utf-8") as lines:
         published = {r["adjective"]: r["subclass"] for r in csv.DictReader(lines, delimiter="\t")}
-    assert lexicons.nonsubsective() == {**published, "dead": "extra"}
+    assert lexicons.nonsubsective_adjectives() == {**published, "dead": "extra"}
 
 
 def test_identity_words_have_groups_and_ordinary_words_are_not_offensive():

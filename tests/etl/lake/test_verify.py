@@ -7,7 +7,7 @@ import pytest
 from adnominal.etl.lake import actions, arrow, staging, upkeep
 from adnominal.etl.lake.storage import filesystem, table_uri
 from adnominal.etl.lake.tables import TABLES
-from adnominal.etl.lake.verify import undeclared, verify
+from adnominal.etl.lake.verify import undeclared_entries, verify
 from adnominal.etl.looking.commands import main
 from tests.etl.lake.test_upkeep import NOW, append, stored_rows
 
@@ -83,7 +83,7 @@ def test_running_writes_and_undeclared_tables_are_noted(root, capsys):
     staging.begin(filesystem(table_uri(root, "amod_pairs")))
     Path(root, "my_notes").mkdir()
     assert verify(root, DECLARED).notes == ("1 write running or killed, with 0 files",)
-    assert undeclared(root) == ["my_notes"]
+    assert undeclared_entries(root) == ["my_notes"]
     assert main(["verify", f"lake={root}"]) == 0
     assert "my_notes is no declared table" in capsys.readouterr().out
 

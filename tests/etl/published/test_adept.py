@@ -8,7 +8,7 @@ from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.etl.adept.baselines import label_of, majority, normative_rule
 from adnominal.etl.adept.variants import insert
-from adnominal.etl.knowledge.lexicons import nonsubsective
+from adnominal.etl.knowledge.lexicons import nonsubsective_adjectives
 from adnominal.etl.lake import arrow
 from adnominal.etl.published.adept import read
 from adnominal.etl.published.job import Settings, import_published
@@ -132,7 +132,7 @@ def test_counts_of_the_release(release, rows):
     [(5, 66.42, 63.63), (4, 77.82, 72.07), (3, 66.42, 70.14)],
 )
 def test_baselines_on_the_release(rows, classes, by_majority, by_rule):
-    words = nonsubsective()
+    words = nonsubsective_adjectives()
     train = [r["label"] for r in rows if r["split_random"] == "train"]
     labelled = [
         (r["modifier"], label_of(r["label"], classes)) for r in rows if r["split_random"] == "val"

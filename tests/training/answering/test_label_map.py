@@ -13,7 +13,7 @@ from adnominal.training.answering.label_map import (
     canonical,
     holds,
     in_order,
-    reading,
+    label_reading,
     two_way,
 )
 
@@ -31,22 +31,25 @@ def test_every_entry_gives_its_reason():
 
 
 def test_an_answer_is_read_in_the_labels_of_the_task():
-    assert reading(NLI, PLANE) == {
+    assert label_reading(NLI, PLANE) == {
         "entailment": "entailed",
         "neutral": "not entailed",
         "contradiction": "not entailed",
     }
-    assert reading(NLI, ASP)["contradiction"] == "not_entailment"
-    assert reading(PLANE, ADEPT) == {"entailed": "equally likely", "not entailed": "less likely"}
-    assert reading(ADEPT, ASP)["impossible"] == "not_entailment"
-    assert reading(ADEPT, ASP)["more likely"] == "entailment"
+    assert label_reading(NLI, ASP)["contradiction"] == "not_entailment"
+    assert label_reading(PLANE, ADEPT) == {
+        "entailed": "equally likely",
+        "not entailed": "less likely",
+    }
+    assert label_reading(ADEPT, ASP)["impossible"] == "not_entailment"
+    assert label_reading(ADEPT, ASP)["more likely"] == "entailment"
 
 
 def test_degrees_are_read_as_the_nearest_degree():
-    assert reading(ADEPT, ADEPT[1:4])["necessarily true"] == "more likely"
-    assert reading(ADEPT, ADEPT[1:])["impossible"] == "less likely"
+    assert label_reading(ADEPT, ADEPT[1:4])["necessarily true"] == "more likely"
+    assert label_reading(ADEPT, ADEPT[1:])["impossible"] == "less likely"
     # Labels that the task has too stay the same.
-    assert reading(ADEPT[1:4], ADEPT) == {label: label for label in ADEPT[1:4]}
+    assert label_reading(ADEPT[1:4], ADEPT) == {label: label for label in ADEPT[1:4]}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +57,7 @@ def test_degrees_are_read_as_the_nearest_degree():
     itertools.product((NLI, PLANE, ASP, ADEPT, ADEPT[1:4]), (*TWO, ADEPT)),
 )
 def test_reading_preserves_whether_the_conclusion_holds(model_labels, task_labels):
-    for label, answers in reading(model_labels, task_labels).items():
+    for label, answers in label_reading(model_labels, task_labels).items():
         assert holds(label) == holds(answers)
         assert answers in task_labels
 
@@ -71,7 +74,7 @@ def test_reading_preserves_whether_the_conclusion_holds(model_labels, task_label
 )
 def test_readings_that_are_not_defined_give_the_reason(model_labels, task_labels, reason):
     with pytest.raises(Undefined, match=reason):
-        reading(model_labels, task_labels)
+        label_reading(model_labels, task_labels)
 
 
 def test_labels_of_other_models_are_recognised_in_any_case_and_spelling():

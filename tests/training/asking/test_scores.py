@@ -60,7 +60,7 @@ def test_f1_of_literal_answers():
     # Both labels are gold equally often: F1 of yes is 2·1/(2+2), of no 2·1/(2+1).
     assert only_cell([YES, YES, NO, NO], [YES, None, YES, NO]) == pytest.approx((1 / 2 + 2 / 3) / 2)
     assert only_cell([YES], [None]) == 0.0
-    assert scores.always(rows([]), YES).num_rows == 0
+    assert scores.constant_answers(rows([]), YES).num_rows == 0
 
 
 @settings(max_examples=25)
@@ -132,7 +132,7 @@ def test_cells_of_two_experiments_cannot_be_mixed():
 
 def test_the_baseline_always_gives_the_same_answer():
     predictions = rows(two_shot("I", [False] * 3) + two_shot("O", [True], gold=NO))
-    assert scores.always(predictions, YES).column("f1").to_pylist() == [1.0, 0.0]
+    assert scores.constant_answers(predictions, YES).column("f1").to_pylist() == [1.0, 0.0]
 
 
 def test_tallies_of_pieces_give_the_figures_of_all_rows():

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from adnominal.conf import UserError
 from adnominal.training.models.encoders import set_template
 from adnominal.training.models.loading import resolve
-from adnominal.training.models.pretrained import Pretrained, check_whole, find, longest
+from adnominal.training.models.pretrained import Pretrained, check_whole, find, maximum_length
 from tests.training import families
 
 
@@ -68,7 +68,7 @@ def test_the_limit_is_the_number_of_positions_that_tokens_can_have(family, paddi
         max_position_embeddings=20,
         pad_token_id=padding,
     )
-    limit = longest(Pretrained("", config, SimpleNamespace(model_max_length=10**30)))
+    limit = maximum_length(Pretrained("", config, SimpleNamespace(model_max_length=10**30)))
     assert limit == expected
     model = transformers.AutoModel.from_config(config)
     model(torch.full((1, limit), 5))
@@ -80,7 +80,7 @@ def test_without_positions_the_limit_is_the_tokenizers():
     config = transformers.T5Config()
     for stated, expected in ((10**30, 100_000), (512, 512)):
         tokenizer = SimpleNamespace(model_max_length=stated)
-        assert longest(Pretrained("", config, tokenizer)) == expected
+        assert maximum_length(Pretrained("", config, tokenizer)) == expected
 
 
 def configure(folder: Path, **values: object) -> str:
