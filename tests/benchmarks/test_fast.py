@@ -18,7 +18,8 @@ def test_only_parts_whose_input_is_given_are_measured():
             fast.measurements(fast.Settings(parts=parts))
 
 
-def test_words_of_a_text_are_counted(tmp_path):
+def test_words_of_a_text_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(fast, "ROUNDS", 1)
     text = tmp_path / "text.txt"
     text.write_text("The old house had a red door.\n" * 50)
     reading = fast.speed(str(text))

@@ -198,15 +198,16 @@ def answered(workspace: Workspace) -> list[Path]:
 @pytest.mark.slow
 def test_one_process_resumes_a_killed_run_of_two(tuned, tmp_path):
     workspace = Workspace(os.fspath(tmp_path / "lake"), tuned, tmp_path / "state")
-    arrow.append(workspace.lake, "adept_items", items(copies=3), job="test")
+    arrow.append(workspace.lake, "adept_items", items(copies=12), job="test")
+    # So many chunks that some are left, however late the kill comes.
     more = ("model=models:/adept/1", "table=adept_items", "chunk=40")
     words = workspace.arguments(*more)
     ranks.kill(words, 2, lambda: len(answered(workspace)) >= 4, "predict")
-    assert 4 <= len(answered(workspace)) < 19
+    assert 4 <= len(answered(workspace)) < 70
     result = workspace.predict()
-    assert 0 < result["rows_now"] < result["rows"] == 737
+    assert 0 < result["rows_now"] < result["rows"] == 2888
     resumed = workspace.rows(result["run_id"])
-    assert len({(row["edition"], row["item_id"]) for row in resumed}) == len(resumed) == 737
+    assert len({(row["edition"], row["item_id"]) for row in resumed}) == len(resumed) == 2888
     # An uninterrupted run of one process gives exactly the same rows.
     workspace.folder = tmp_path / "alone"
     uninterrupted = workspace.rows(workspace.predict()["run_id"])
