@@ -84,6 +84,6 @@ def test_a_killed_extraction_is_finished_by_the_same_command(tmp_path, monkeypat
     # Two waves of two small files.
     monkeypatch.setattr("benchmarks.faults.PARTS", 4)
     monkeypatch.setattr("benchmarks.faults.MEGABYTES", 0.05)
-    settings = Settings(kills=2, folder=str(tmp_path))
+    settings = Settings(kills=1, folder=str(tmp_path))
     figures = measurements(settings)["sail 2"]()
-    assert figures["differing"] == [] and figures["runs"] >= figures["kills"] == 2
+    assert figures["differing"] == [] and figures["runs"] >= figures["kills"] == 1
