@@ -239,7 +239,7 @@ def test_the_archive_for_executors_has_sources_data_and_the_kernel(tmp_path):
         "conf/spark/yarn.conf",
     } <= names
     assert not [name for name in names if re.search(r"__pycache__/|\.pyc$|\.c$|^conf/demo/.", name)]
-    code = "import adnominal.etl.amod.kernel as k; print(k.available(), k.__file__)"
+    code = "import adnominal.etl.amod.kernel as k; print(k.available_implementations(), k.__file__)"
     process = run_python("-c", code, cwd=tmp_path / "executor", variables={"PYTHONPATH": "."})
     kernel_file = tmp_path / "executor" / "adnominal" / "etl" / "amod" / "kernel.py"
     assert process.stdout.strip() == f"{available_implementations()} {kernel_file}"
