@@ -135,19 +135,19 @@ def without_companions(files: Sequence[InputFile], settings: Settings) -> list[I
         in_folder = [file for file in files if file.path.startswith(folder)]
         if os.path.isdir(folder) and any(_is_conllu(file.path) for file in in_folder):
             treebanks.append(folder)
-    companions = [
-        file.path
-        for file in files
-        if file.path.startswith(tuple(treebanks)) and not _is_conllu(file.path)
-    ]
+    kept_files: list[InputFile] = []
+    companions: list[InputFile] = []
+    for file in files:
+        is_companion = file.path.startswith(tuple(treebanks)) and not _is_conllu(file.path)
+        (companions if is_companion else kept_files).append(file)
     if companions:
         log.info(
             "%s without .conllu in the name left out, such as %s",
             count_of(len(companions), "file"),
-            companions[0],
+            companions[0].path,
             extra=OPENING,
         )
-    return [file for file in files if file.path not in companions]
+    return kept_files
 
 
 def _is_conllu(path: str) -> bool:
