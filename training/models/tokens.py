@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,9 @@ import pyarrow as pa
 from adnominal.training.batching import Ids, layout
 
 _CHUNK = 16_384
-_VERSION = 2
+_VERSION = 3
+# The key of the number of truncated rows in the metadata of a cache entry.
+_TRUNCATED = b"truncated"
 log = logging.getLogger("adnominal")
 
 
@@ -107,11 +108,11 @@ def encode(
     """
     if cache is None:
         return _encode(tokenizer, first, second, limit)
-    path = cache / f"{key(fingerprint(tokenizer), first, second, limit)}.npz"
+    path = cache / f"{key(fingerprint(tokenizer), first, second, limit)}.arrow"
     if path.exists():
         try:
             return _read(path)
-        except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
+        except (OSError, ValueError, KeyError) as error:
             log.warning("%s cannot be read (%s); its texts are encoded again", path, error)
     tokens = _encode(tokenizer, first, second, limit)
     _write(tokens, path)
@@ -158,22 +159,23 @@ def _encode(
 
 def _write(tokens: Tokens, path: Path) -> None:
     """Write an entry under a temporary name, so that no process ever reads a part of it."""
-    arrays: dict[str, Any] = {
-        "ids": tokens.ids,
-        "offsets": tokens.offsets,
-        "truncated": tokens.truncated,
-    }
+    columns = {"ids": pa.LargeListArray.from_arrays(tokens.offsets, tokens.ids)}
     if tokens.types is not None:
-        arrays["types"] = tokens.types
+        columns["types"] = pa.LargeListArray.from_arrays(tokens.offsets, tokens.types)
+    rows = pa.record_batch(columns, metadata={_TRUNCATED: str(tokens.truncated)})
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as file:
-        np.savez(file, **arrays)
+        with pa.ipc.new_file(file, rows.schema) as writer:
+            writer.write_batch(rows)
         file.flush()
         os.fsync(file.fileno())
     os.replace(file.name, path)
 
 
 def _read(path: Path) -> Tokens:
-    with np.load(path) as arrays:
-        types = arrays.get("types")
-        return Tokens(arrays["ids"], arrays["offsets"], types, int(arrays["truncated"]))
+    """Map an entry into memory, which the processes of a machine then share."""
+    rows = pa.ipc.open_file(pa.memory_map(os.fspath(path))).get_batch(0)
+    ids = rows.column("ids")
+    types = rows.column("types").values.to_numpy() if "types" in rows.schema.names else None
+    truncated = int(rows.schema.metadata[_TRUNCATED])
+    return Tokens(ids.values.to_numpy(), ids.offsets.to_numpy(), types, truncated)
