@@ -104,12 +104,12 @@ def recorded_faults(
 
     `also` is a further exception that means that the file cannot be read.
     """
-    try:
-        yield
-    except (Unreadable, UnknownDialect, NoBoundary, also) as error:
-        reason = error.reason if isinstance(error, Unreadable) else str(error)
-        rows.add("failed", file, reason=reason)
-    progress.advance(unit.end - unit.start)
+    with progress.unit_in_work(unit.start, unit.end):
+        try:
+            yield
+        except (Unreadable, UnknownDialect, NoBoundary, also) as error:
+            reason = error.reason if isinstance(error, Unreadable) else str(error)
+            rows.add("failed", file, reason=reason)
 
 
 def add_pairs(rows: Rows, file: int, counter: PairCounter | TextCounter) -> None:

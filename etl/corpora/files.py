@@ -34,8 +34,10 @@ from adnominal.etl.corpora.decompression import (
     max_expansion,
 )
 from adnominal.etl.corpora.inputs import InputFile, file_system
+from adnominal.etl.engine import progress
 
 _HARMLESS_BYTES = 1 << 30  # less decompressed data than this is never refused
+_REPORTED_AT_ONCE = 8 << 20  # bytes of decompressed data
 
 
 class Unreadable(Exception):
@@ -136,6 +138,7 @@ class _CheckedReader(io.RawIOBase):
         # Bound once, because it is called for every block.
         self._fill: Callable[[Any], int | None] = inner.readinto
         self._bytes_read = 0
+        self._next_report = _REPORTED_AT_ONCE
         self._next_check = _HARMLESS_BYTES if compression != "plain" else sys.maxsize
         self._max_expansion = max_expansion()
 
@@ -170,6 +173,9 @@ class _CheckedReader(io.RawIOBase):
                 reason = f"damaged {self._compression} data: {_error_text(error)}"
             raise Unreadable(self._path, reason) from error
         self._bytes_read += size
+        if self._bytes_read > self._next_report:
+            progress.reached(self._stored.tell())
+            self._next_report = self._bytes_read + _REPORTED_AT_ONCE
         if self._bytes_read > self._next_check:
             check_expansion(self._path, self._bytes_read, self._stored.tell(), self._max_expansion)
             self._next_check = self._bytes_read + _HARMLESS_BYTES

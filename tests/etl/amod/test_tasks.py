@@ -20,6 +20,7 @@ from adnominal.etl.amod.settings import Settings
 from adnominal.etl.amod.sums import unpack
 from adnominal.etl.amod.tasks import STAGED, FileUnit, Gathered
 from adnominal.etl.corpora.files import Unit
+from adnominal.etl.engine import progress
 from adnominal.etl.parsing.sparknlp_parser import TOKENS_TYPE
 from tests.etl.amod.corpus import depcc_part, depcc_sentence
 
@@ -275,3 +276,18 @@ def test_batches_of_documents_alternate_between_rising_and_falling_length(tmp_pa
     batches = read(tmp_path, lines)
     texts_of_batches = [[row["text"] for row in rows_of([batch], "document")] for batch in batches]
     assert texts_of_batches[:2] == [["b", "aa", "cccc"], ["ddd", "ff", "e"]]
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_an_archive_reports_its_progress_while_it_is_read(tmp_path, monkeypatch, damaged):
+    monkeypatch.setattr("adnominal.etl.corpora.files._REPORTED_AT_ONCE", 1 << 20)
+    path = tmp_path / "part.gz"
+    # Not compressed, so that the archive is larger than what is read at once.
+    sentences = (depcc_sentence(f"old{number}", "car") for number in range(15_000))
+    content = gzip.compress("".join(sentences).encode(), compresslevel=0)
+    path.write_bytes(content[:-100] if damaged else content)
+    before = progress.bytes_read()
+    batches = tasks.count_units(whole_file(path), replace(SETTINGS, memory_bytes=1))
+    reported = [progress.bytes_read() - before for _ in batches]
+    assert any(0 < read < path.stat().st_size for read in reported)
+    assert reported[-1] == path.stat().st_size
