@@ -7,16 +7,18 @@ iv(x1))``) and keeps quantifiers, negation and connectives, which the splits hol
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import read_edition
 from adnominal.analysis.estimates import wilson
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.report_numbers import Cells, Key, Value
-from adnominal.analysis.rows import distinct_values, schema, tuples, where_equal
+from adnominal.analysis.rows import distinct_values, schema, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import declared_tables, read_parts
 from adnominal.etl.checks.splits import Fold, check
@@ -28,7 +30,6 @@ from adnominal.etl.sygns.splits import SCHEMES
 
 # Test sentences of each split that are examined, drawn by id.
 SAMPLED = 20_000
-_WORD = re.compile(r"[A-Za-z]+")
 _FUNCTION_WORDS = ("detSing", "detPlur", "conn")
 
 _SHARES = {
@@ -47,21 +48,29 @@ _OVERLAP = schema(
 )
 
 
-def _categories() -> dict[str, str]:
-    """The category (noun, iv, …) of each content word in all its inflected forms."""
-    categories: dict[str, str] = {}
-    for name, words in grammar("paper", 10, 10).lexicon.items():
+def words_of_categories() -> dict[str, str]:
+    """A regular expression for the content words of each category (noun, iv, …), in all forms."""
+    words: dict[str, set[str]] = defaultdict(set)
+    for name, entries in grammar("paper", 10, 10).lexicon.items():
         if name not in _FUNCTION_WORDS:
-            for word in words.values():
-                category = name.removesuffix("Sing").removesuffix("Plur")
-                category = category.removesuffix("Fin").removesuffix("Inf")
-                categories |= {word.surface: category, word.base: category}
-    return categories
+            category = name.removesuffix("Sing").removesuffix("Plur")
+            category = category.removesuffix("Fin").removesuffix("Inf")
+            for word in entries.values():
+                words[category] |= {word.surface, word.base}
+    return {
+        category: rf"(?i)\b(?:{'|'.join(map(re.escape, sorted(of_category)))})\b"
+        for category, of_category in words.items()
+    }
 
 
-def pattern(text: str, categories: Mapping[str, str]) -> str:
-    """Replace each content word of a sentence or form (FOL, VF or DRS) by its category."""
-    return _WORD.sub(lambda match: categories.get(match[0].lower(), match[0]), text)
+def patterns_of(texts: pa.Array, categories: Mapping[str, str]) -> pa.Array:
+    """The sentences or forms (FOL, VF or DRS) with each content word replaced by its category.
+
+    `categories` is the result of `words_of_categories`. No category is a word of another one.
+    """
+    for category, words in categories.items():
+        texts = pc.replace_substring_regex(texts, pattern=words, replacement=category)
+    return texts
 
 
 def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
@@ -101,21 +110,21 @@ def _patterns(lake: str, edition: str) -> pa.Table:
 
     `any` is the same for all sentences: the guess from it is the most frequent form pattern.
     """
-    categories = _categories()
+    categories = words_of_categories()
     columns = ["sentence_id", "sentence", "fol"]
-    rows = []
+    pieces = []
     for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=columns):
-        for sentence_id, sentence, form in tuples(batch, *columns):
-            row = {
-                "sentence_id": sentence_id,
-                "form": form,
-                "sentence_pattern": pattern(sentence, categories),
-                "form_pattern": pattern(form, categories),
-                "length": len(sentence.split()),
-                "any": 0,
-            }
-            rows.append(row)
-    return pa.Table.from_pylist(rows, _PATTERNS)
+        sentences, forms = batch.column("sentence"), batch.column("fol")
+        values = {
+            "sentence_id": batch.column("sentence_id"),
+            "form": forms,
+            "sentence_pattern": patterns_of(sentences, categories),
+            "form_pattern": patterns_of(forms, categories),
+            "length": pc.list_value_length(pc.utf8_split_whitespace(sentences)),
+            "any": pa.repeat(0, batch.num_rows),
+        }
+        pieces.append(pa.table(values).cast(_PATTERNS))
+    return pa.concat_tables(pieces) if pieces else _PATTERNS.empty_table()
 
 
 def _sample(parts: pa.Table, seed: int) -> pa.Table:

@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from adnominal.analysis.editions import Lake
 from adnominal.analysis.papers.exhibits import Examples, Finding, exhibit
-from adnominal.analysis.papers.sygns.sources import Sygns, classes
+from adnominal.analysis.papers.sygns.sources import Sygns
 from adnominal.analysis.report_numbers import Cells, Key, Value
-from adnominal.analysis.rows import row_counts, schema, seeded_order, tuples
+from adnominal.analysis.rows import row_counts, schema, seeded_order, tuples, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.etl.sygns import splits
@@ -187,7 +186,7 @@ def sizes(page: Sygns) -> Iterator[Finding]:
     comparable = [name for name in editions if name not in ("published", "demo")]
     edition = comparable[0] if comparable else editions[0]
     by_part = split_sizes(page.lake.root, edition)
-    by_depth = _by_depth(page.lake, edition)
+    by_depth = _by_depth(page, edition)
     ours = _printed_sizes(by_part, by_depth) if comparable else {}
     yield Cells("section 3.4", ours, edition=edition)
 
@@ -222,11 +221,11 @@ def _printed_sizes(by_part: pa.Table, by_depth: pa.Table) -> dict[Key, Value]:
     return sizes
 
 
-def _by_depth(lake: Lake, edition: str) -> pa.Table:
+def _by_depth(page: Sygns, edition: str) -> pa.Table:
     """Numbers of sentences of the scheme productivity: columns depth, sentences."""
     where = [("edition", "=", edition), ("scheme", "=", "productivity")]
-    ids = arrow.read(lake.root, "sygns_splits", where=where, columns=["sentence_id"])
-    sentences = classes(lake.root, edition)
+    ids = arrow.read(page.lake.root, "sygns_splits", where=where, columns=["sentence_id"])
+    sentences = page.classes(edition)
     members = pc.is_in(sentences["sentence_id"], value_set=ids["sentence_id"].combine_chunks())
     depths = row_counts(sentences.filter(members).to_batches(), "depth")
     rows = [{"depth": depth, "sentences": count} for (depth,), count in sorted(depths.items())]
@@ -249,22 +248,25 @@ def _polarities(page: Sygns, *forms: str) -> Iterator[Finding]:
     """Sentences of depth 0 with one quantifier each: one per class, one of them negated."""
     lake = page.lake
     edition = lake.edition("sygns")
-    names = ["sentence_id", "sentence", "phenomena", "fol", "vf", "polarity_fol", "polarity_vf"]
-    where = [("edition", "=", edition), ("depth", "=", 0)]
-    rows = arrow.read(lake.root, "sygns", where=where, columns=names).to_pylist()
-    examples = []
+    sentences = where_equal(page.classes(edition), "depth", 0)
+    drawn = []
     for quantifier, negated in (("EXI", False), ("UNI", False), ("UNI", True)):
-        similar_rows = [
-            row
-            for row in rows
-            if splits.quantifier_class(row["sentence"]) == quantifier
-            and ("negation" in row["phenomena"]) == negated
-        ]
-        examples += [
-            {"sentence": row["sentence"]}
-            | {form.upper(): polarity_marked(row[form], row[f"polarity_{form}"]) for form in forms}
-            for row in seeded_order(similar_rows, lake.seed, lambda row: row["sentence_id"])[:1]
-        ]
+        similar = where_equal(sentences, "quantifier", quantifier)
+        is_negated = pc.ends_with(similar["modifier"], "+NEG")
+        ids = similar.filter(pc.equal(is_negated, negated))["sentence_id"].to_pylist()
+        drawn += seeded_order(ids, lake.seed, str)[:1]
+    columns = ["sentence_id", "sentence"]
+    for form in forms:
+        columns += [form, f"polarity_{form}"]
+    rows = arrow.read_items(lake.root, "sygns", pa.array(drawn, pa.string()), columns, edition)
+    by_id = {row["sentence_id"]: row for row in rows.to_pylist()}
+    examples = []
+    for sentence_id in drawn:
+        row = by_id[sentence_id]
+        marked = {
+            form.upper(): polarity_marked(row[form], row[f"polarity_{form}"]) for form in forms
+        }
+        examples.append({"sentence": row["sentence"]} | marked)
     if not examples:
         raise UserError(f"edition={edition}: no sentences of depth 0 with a quantifier")
     caption = f"Content words in upward (↑) or downward (↓) positions, edition {edition}"

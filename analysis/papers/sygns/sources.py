@@ -295,6 +295,17 @@ class Sygns(Sources):
     cache: str | None = None
 
     @cached_property
+    def _classes(self) -> dict[str, pa.Table]:
+        """What `classes` has read, by edition."""
+        return {}
+
+    def classes(self, edition: str) -> pa.Table:
+        """The classes of an edition's sentences, as `classes` gives them, read once."""
+        if edition not in self._classes:
+            self._classes[edition] = classes(self.lake.root, edition)
+        return self._classes[edition]
+
+    @cached_property
     def meanings(self) -> Meanings | None:
         """The runs on the first edition with runs, else on the first; None if none has splits."""
         try:

@@ -1,8 +1,10 @@
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from adnominal.analysis.across.overlap import overlap, pattern
+from adnominal.analysis.across.overlap import overlap, patterns_of, words_of_categories
 from adnominal.conf import UserError
 from tests.rows import rows, write
 
@@ -18,10 +20,21 @@ ROWS = [
 
 
 def test_patterns_replace_only_open_class_words():
-    categories = {"dog": "noun", "dogs": "noun", "small": "adj", "ran": "iv", "run": "iv"}
-    assert pattern("all small dogs ran", categories) == "all adj noun iv"
-    assert pattern("ALL AND DOG SMALL NOT RUN", categories) == "ALL AND noun adj NOT iv"
-    assert pattern("exists x1.(dog(x1) & -run(x1))", categories) == "exists x1.(noun(x1) & -iv(x1))"
+    texts = {
+        "all small dogs ran": "all adj noun iv",
+        "EXISTS AND DOG SMALL NOT RUN": "EXISTS AND noun adj NOT iv",
+        "exists x1.(dog(x1) & -run(x1))": "exists x1.(noun(x1) & -iv(x1))",
+        "dogma": "dogma",
+    }
+    categories = words_of_categories()
+    assert patterns_of(pa.array(list(texts)), categories).to_pylist() == list(texts.values())
+
+
+def test_no_category_is_a_word_of_the_grammar():
+    categories = words_of_categories()
+    names = pa.array(list(categories))
+    for words in categories.values():
+        assert not pc.any(pc.match_substring_regex(names, words)).as_py()
 
 
 def test_overlap_with_training_is_counted(tmp_path):
