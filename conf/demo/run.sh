@@ -46,9 +46,11 @@ fi
 processes="$(nvidia-smi -L 2>/dev/null | wc -l || true)"
 if [ "$processes" -eq 0 ]; then
     export DS_ACCELERATOR=cpu
-    processes=2 # which share the cores
+    # A single process on all cores; a second one would take as long to start as it saves.
+    processes=1
+    export OMP_NUM_THREADS="$(nproc)"
 fi
-log "Fine-tuning with $processes processes: deepspeed training/finetune.py conf/training/asp_demo.yaml"
+log "Fine-tuning: deepspeed --num_gpus $processes training/finetune.py conf/training/asp_demo.yaml"
 deepspeed --log_level error --num_gpus "$processes" training/finetune.py conf/training/asp_demo.yaml \
     lake="$lake" out="$runs/asp"
 
@@ -61,7 +63,7 @@ if [ ! -d "$model" ]; then
 fi
 if [ -d "$model" ]; then
     log "A small language model writes its answers: python training/prompt.py conf/training/adept_chat.yaml"
-    OMP_NUM_THREADS=2 python training/prompt.py conf/training/adept_chat.yaml edition=demo limit=8 \
+    python training/prompt.py conf/training/adept_chat.yaml edition=demo limit=8 \
         max_gen_toks=24 precision=fp32 batch_size=8 model="$model" lake="$lake" out="$runs/prompt" \
         cache="$runs/answers"
 fi
