@@ -3,10 +3,12 @@
 import pytest
 
 from adnominal.conf import UserError, load
+from adnominal.etl.knowledge import wordnet
 from adnominal.etl.lake import arrow
 from benchmarks.engines import CASE, CASES, Settings, measurements
-from benchmarks.plane_generator import write_classes, write_lake
+from benchmarks.plane_generator import adjectives_per_noun, write_classes, write_lake, write_pairs
 from tests.benchmarks.page import page
+from tests.etl.knowledge import wordnet_files
 
 RUN = {"wall": 2.0, "cpu": 3.0, "memory": 400.0, "load": 0.1}
 MANY = {"gigabytes": 6.0, "start": 20.0, "kernel_a_gb": 1.0, "cpu_a_gb": 1.4}
@@ -45,10 +47,12 @@ def test_parts_and_engines_are_chosen_by_name():
 
 def test_generated_phrases_follow_zipfs_law(tmp_path):
     lake = str(tmp_path / "lake")
-    write_lake(lake, 2_000_000)
+    nouns = [f"noun{number}" for number in range(1000)]
+    write_pairs(lake, nouns, adjectives_per_noun(len(nouns), 5000))
     counts = arrow.read(lake, "amod_pairs").group_by("noun").aggregate([("adjective", "count")])
     sizes = sorted(counts["adjective_count"].to_pylist(), reverse=True)
     assert sizes[0] > 50 * sizes[-1] and sizes[-1] == 1
+    assert sum(sizes) == pytest.approx(5000, rel=0.05)
     pairs = arrow.read(lake, "amod_pairs").select(["adjective", "noun"]).to_pylist()
     assert len({tuple(pair.values()) for pair in pairs}) == len(pairs)
     write_classes(tmp_path / "classes.tsv")
@@ -57,3 +61,15 @@ def test_generated_phrases_follow_zipfs_law(tmp_path):
     )
     assert set(classes.values()) == {"I", "S", "O"}
     assert {pair["adjective"] for pair in pairs} <= classes.keys()
+
+
+def test_the_generated_nouns_are_of_wordnet_and_have_a_direct_hypernym(tmp_path, monkeypatch):
+    files = wordnet.find(str(wordnet_files.write(tmp_path / "wordnet")))
+    monkeypatch.setattr(wordnet, "find", lambda: files)
+    lake = str(tmp_path / "lake")
+    write_lake(lake, 200)
+    assert arrow.read(lake, "wordnet_hypernyms").num_rows == wordnet.hypernyms(files).num_rows
+    nouns = set(arrow.read(lake, "amod_pairs")["noun"].to_pylist())
+    # The root has no hypernym, and the first one of dog is of one word.
+    assert {"cad", "dog", "poodle"} <= nouns
+    assert not nouns & {"entity", "canis familiaris"}

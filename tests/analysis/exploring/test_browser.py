@@ -1,11 +1,7 @@
-"""The page in a real browser, served and from disk, and checked by axe-core.
-
-The browser is the one of the system (Debian's package chromium); nothing is downloaded.
-"""
+"""The page in a real browser, served and from disk, and checked by axe-core."""
 
 import re
 import shlex
-import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -23,25 +19,17 @@ from adnominal.analysis.exploring.queries import Query
 from adnominal.analysis.exploring.server import application
 from adnominal.analysis.exploring.sketches import Sketches, tsv
 from adnominal.conf.commandline.__main__ import main
+from tests.browser import launch
 from tests.lake_of_pairs import SCRIPT, write_pairs
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("no chromium on this machine (apt-get install chromium)", allow_module_level=True)
-
 WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 400, "height": 800}
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        # Containers do not support the browser's sandbox. The process that emulates a GPU takes a
-        # fifth of the time, and no test looks at its pixels.
-        arguments = ["--no-sandbox", "--disable-gpu"]
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    with launch() as chromium:
         yield chromium
-        chromium.close()
 
 
 @contextmanager

@@ -1,9 +1,4 @@
-"""The search of the page in a real browser: what is found in a fold is opened.
-
-The browser is the one of the system (Debian's package chromium); nothing is downloaded.
-"""
-
-import shutil
+"""The search of the page in a real browser: what is found in a fold is opened."""
 
 import pyarrow as pa
 import pytest
@@ -12,11 +7,7 @@ from adnominal.analysis.page.rendering import html
 from adnominal.analysis.page.view import TextTable, paper_view
 from adnominal.analysis.papers.exhibits import Missing, Section
 from adnominal.analysis.report_numbers import SCHEMA, Cells, Source, rows_of
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("no chromium on this machine (apt-get install chromium)", allow_module_level=True)
+from tests.browser import launch
 
 
 def section(number: int, *findings: Missing, **values: float) -> Section:
@@ -36,21 +27,23 @@ def page_file(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def page(page_file):
+    with launch() as browser:
+        page = browser.new_page()
+        page.goto(f"file://{page_file}")
+        yield page
+
+
 @pytest.mark.parametrize(
     ("words", "found", "visible"),
     [("row19", "1 of 2", "row19"), ("make.py", "", "python make.py")],
 )
-def test_search_opens_the_folds_that_have_the_words(page_file, words, found, visible):
-    with sync_api.sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        page = browser.new_page()
-        page.goto(f"file://{page_file}")
-        hidden = page.get_by_text(visible, exact=True)
-        assert not hidden.is_visible()
-        page.get_by_role("searchbox").fill(words)
-        assert hidden.is_visible()
-        assert found in page.locator("output").inner_text()
-        page.get_by_role("searchbox").fill("")
-        assert not hidden.is_visible()
-        browser.close()
+def test_search_opens_the_folds_that_have_the_words(page, words, found, visible):
+    hidden = page.get_by_text(visible, exact=True)
+    assert not hidden.is_visible()
+    page.get_by_role("searchbox").fill(words)
+    assert hidden.is_visible()
+    assert found in page.locator("output").inner_text()
+    page.get_by_role("searchbox").fill("")
+    assert not hidden.is_visible()

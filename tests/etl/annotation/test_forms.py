@@ -1,6 +1,5 @@
 import csv
 import io
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
@@ -18,6 +17,7 @@ from adnominal.etl.annotation.forms import (
     preview_html,
 )
 from adnominal.etl.annotation.settings import ExportSettings
+from tests import browser
 
 ITEMS = [
     ShownItem("one", "A key opens doors.", "A false key opens doors."),
@@ -179,15 +179,7 @@ def test_auditors_see_the_label_and_other_options(tmp_path, platform):
         assert [c.get("value") for c in view.iter("Choice")] == list(ADEPT.findings) * 4
 
 
-@pytest.fixture(scope="module")
-def browser():
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("no chromium on the PATH (Debian: apt-get install chromium)")
-    return path
-
-
-def rendered_page(browser, folder, script, frame=""):
+def rendered_page(folder, script, frame=""):
     """The first page of a batch in the browser, with the results of a script at its end.
 
     With the text of a `frame`, the page is shown in it, and the frame is returned.
@@ -200,7 +192,7 @@ def rendered_page(browser, folder, script, frame=""):
     if frame:
         page = folder / "frame.html"
         page.write_text(frame, encoding="utf-8")
-    words = [browser, *QUIET.split(), f"--user-data-dir={folder}/profile"]
+    words = [browser.find(), *QUIET.split(), f"--user-data-dir={folder}/profile"]
     process = subprocess.run(
         [*words, "--virtual-time-budget=3000", "--dump-dom", page.as_uri()],
         capture_output=True,
@@ -211,7 +203,7 @@ def rendered_page(browser, folder, script, frame=""):
     return process.stdout
 
 
-def test_a_browser_renders_the_page(browser, tmp_path):
+def test_a_browser_renders_the_page(tmp_path):
     # A script chooses the first option of every question before the browser returns the page.
     script = (
         "for (const f of document.querySelectorAll('fieldset')) f.querySelector('input')"
@@ -219,7 +211,7 @@ def test_a_browser_renders_the_page(browser, tmp_path):
         "[...new FormData(form)].join(' ') + ' ' + form.checkValidity() + ' ' + "
         "(document.querySelector('dl').offsetHeight > 50);"
     )
-    rendered = rendered_page(browser, tmp_path, script)
+    rendered = rendered_page(tmp_path, script)
     assert 'data-answers="label_1,0 label_2,0 label_3,0 label_4,0 true true"' in rendered
     assert Page(rendered).radios == RADIOS
 
@@ -231,7 +223,7 @@ addEventListener('message', event => { document.body.dataset.phone = event.data;
 """
 
 
-def test_a_phone_shows_the_page_without_scrolling_sideways(browser, tmp_path):
+def test_a_phone_shows_the_page_without_scrolling_sideways(tmp_path):
     script = (
         "const labels = [...document.querySelectorAll('.options label')]; "
         "const heights = labels.map(label => label.getBoundingClientRect().height); "
@@ -240,5 +232,5 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(browser, tmp_path):
         "parent.postMessage([innerWidth, document.documentElement.scrollWidth <= innerWidth, "
         "Math.min(...heights) >= 44, places[0] < places[1], mark].join(' '), '*');"
     )
-    rendered = rendered_page(browser, tmp_path, script, PHONE)
+    rendered = rendered_page(tmp_path, script, PHONE)
     assert 'data-phone="390 true true true rgb(253, 234, 167)"' in rendered
