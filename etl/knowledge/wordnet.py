@@ -297,17 +297,21 @@ def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
     the table drops words of several parts.
     """
     nouns = wordnet.reader.nouns()
+    lemmas_of = {
+        synset: [_with_spaces(lemma) for lemma in lemmas] for synset, lemmas in nouns.lemmas.items()
+    }
     rows_of_synset: dict[str, list[tuple[object, ...]]] = {}
     for synset in nouns.lemmas:
         rows_of_synset[synset] = [
-            (steps, _with_spaces(lemma), synset, ancestor, place == 0)
+            (steps, lemma, synset, ancestor, place == 0)
             for steps, ancestor in _ancestors(synset, nouns.hypernyms, distance)
-            for place, lemma in enumerate(nouns.lemmas[ancestor])
+            for place, lemma in enumerate(lemmas_of[ancestor])
         ]
     rows: list[tuple[object, ...]] = []
     for noun, synsets in nouns.synsets.items():
+        word = _with_spaces(noun)
         for sense, synset in enumerate(synsets, 1):
-            rows += [(_with_spaces(noun), sense, *row) for row in rows_of_synset[synset]]
+            rows += [(word, sense, *row) for row in rows_of_synset[synset]]
     return _table("wordnet_hypernyms", rows)
 
 

@@ -1,9 +1,10 @@
 """The prediction benchmark: its rows, its rates and its page."""
 
-import pytest
+import sys
 
 from adnominal.etl.lake import arrow
 from benchmarks import predict
+from tests import fork_server
 from tests.benchmarks.page import page
 
 
@@ -15,8 +16,9 @@ def test_the_table_has_the_requested_number_of_distinct_rows(tmp_path, shared_da
     assert rows["edition"].unique().to_pylist() == ["bench"]
 
 
-def test_the_job_and_the_bare_pass_cover_the_same_rows(tmp_path, shared_data):
-    pytest.importorskip("torch")
+def test_the_job_and_the_bare_pass_cover_the_same_rows(tmp_path, shared_data, monkeypatch):
+    # By processes that have the libraries.
+    monkeypatch.setattr(sys, "executable", fork_server.python())
     predict.write_model(tmp_path / "model")
     usage = predict.run_job(tmp_path, 20)
     assert usage.cpu > 0

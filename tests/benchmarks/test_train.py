@@ -1,7 +1,10 @@
 """The training benchmark: its rows, its rates and its page."""
 
+import sys
+
 from adnominal.etl.lake import arrow
 from benchmarks import train
+from tests import fork_server
 from tests.benchmarks.page import page
 
 
@@ -14,7 +17,9 @@ def test_rows_are_those_of_the_release(tmp_path, shared_data):
     assert (parts.count("train"), parts.count("val")) == (100, train.VALIDATION_ROWS)
 
 
-def test_the_job_runs(shared_data):
+def test_the_job_runs(shared_data, monkeypatch):
+    # By a process that has the libraries.
+    monkeypatch.setattr(sys, "executable", fork_server.python())
     usage = train.run_job(train.BATCH)
     assert usage.wall > 0 and usage.cpu > 0
 

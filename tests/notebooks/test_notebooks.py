@@ -12,6 +12,7 @@ from nbclient.exceptions import CellExecutionError
 from adnominal.conf import ROOT
 from adnominal.etl import import_published
 from tests import fork_server
+from tests.commands import SECONDS
 from tests.lake_of_pairs import write_pairs
 from tests.notebooks import lake
 
@@ -35,9 +36,14 @@ def execute(parts, root, monkeypatch, edition="demo"):
         notebook.cells.append(nbformat.v4.new_code_cell(CLEAR))
         notebook.cells += [cell for cell in cells if cell.cell_type == "code"]
     resources = {"metadata": {"path": os.fspath(FOLDER)}}
-    return NotebookClient(
-        notebook, timeout=60, kernel_name="python3", resources=resources
-    ).execute()
+    client = NotebookClient(
+        notebook,
+        timeout=int(SECONDS),
+        startup_timeout=int(SECONDS),
+        kernel_name="python3",
+        resources=resources,
+    )
+    return client.execute()
 
 
 def test_there_is_a_notebook_per_paper_and_a_tour():

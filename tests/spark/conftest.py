@@ -21,7 +21,6 @@ JAVA_OPTIONS = (
 SPARK = {
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
 }
 
 
@@ -30,6 +29,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if fault := java_fault():
         for item in items:
             item.add_marker(pytest.mark.skip(reason=fault))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def java_options() -> Iterator[None]:
+    """Options of every JVM that a test starts, those of commands and clusters too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", JAVA_OPTIONS)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,6 @@ from adnominal.etl.amod.settings import Settings
 from adnominal.etl.engine.spark import check_java
 from tests.commands import SECONDS, run_python
 from tests.etl.amod.corpus import contents, depcc_part
-from tests.spark.conftest import JAVA_OPTIONS
 
 FOLDERS = ("conf", "etl", "training", "analysis")
 KERNELS = ("etl/amod/_kernel", "etl/parsing/fast/_fast")
@@ -63,9 +62,6 @@ class Cluster:
             "SPARK_CONF_DIR": str(folder / "no-defaults"),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": JAVA_OPTIONS,
-            # Options of the JVM that composes the command lines of the others.
-            "SPARK_LAUNCHER_OPTS": JAVA_OPTIONS,
         }
         self.processes: list[subprocess.Popen[bytes]] = []
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
@@ -173,8 +169,6 @@ def test_a_worker_killed_during_a_wave_changes_nothing(cluster, spark, tmp_path)
         ["spark-submit", "--master", cluster.url],
         ["--properties-file", str(ROOT / "conf" / "spark" / "standalone.conf")],
         ["--driver-memory", "600m", "--executor-memory", "512m", "--executor-cores", "1"],
-        ["--driver-java-options", JAVA_OPTIONS],
-        ["--conf", f"spark.executor.extraJavaOptions={JAVA_OPTIONS}"],
         ["--conf", "spark.cores.max=2", "--conf", f"spark.pyspark.python={sys.executable}"],
         ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.ui.enabled=false"],
         [str(ROOT / "etl" / "extract_amod.py"), "source=depcc", "input=parts/*.gz", "lake=lake"],

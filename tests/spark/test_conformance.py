@@ -1,6 +1,7 @@
 """Every job that uses an engine gives the same tables on Sail, Spark and Spark Connect."""
 
 import contextlib
+import gzip
 import math
 import os
 import re
@@ -26,8 +27,8 @@ from adnominal.etl.jobs import JOBS, Settings, run_steps
 from adnominal.etl.lake import arrow
 from tests.commands import SECONDS, run_python, without_module
 from tests.etl.amod.corpus import write_part
+from tests.etl.knowledge import wordnet_files
 from tests.ports import LOOPBACK, free_port
-from tests.spark.conftest import JAVA_OPTIONS
 
 SCRIPT = ROOT / "etl" / "pipeline.py"
 DEMO = ROOT / "conf" / "demo"
@@ -46,6 +47,22 @@ An angry dog chased the young cat. Old houses need new roofs.
 """
 
 
+def write_wordnet(folder: Path) -> Path:
+    """Write a WordNet of the demo's words, which is read in a fraction of the whole one's time."""
+    part = gzip.decompress((DEMO / "depcc-part.gz").read_bytes()).decode()
+    edges = (DEMO / "conceptnet.csv").read_text(encoding="utf-8")
+    words = sorted(set(re.findall("[a-z]{3,}", f"{part} {edges} {TEXT}".lower())))
+    nouns: list[wordnet_files.Synset] = [
+        ("entity", ()),
+        ("object", (("@", 0),)),
+        ("artifact thing", (("@", 1),)),
+        ("person being", (("@", 1),)),
+    ]
+    nouns += [(word, (("@", 2 + number % 2),)) for number, word in enumerate(words)]
+    others = {**wordnet_files.OTHER_LEMMAS, "a": words}
+    return wordnet_files.write(folder, nouns=nouns, other_lemmas=others)
+
+
 def pipeline(folder: Path) -> list[dict[str, Any]]:
     """Steps that together run every job and every way of reading, on small inputs."""
     (folder / "texts").mkdir(parents=True)
@@ -57,6 +74,10 @@ def pipeline(folder: Path) -> list[dict[str, Any]]:
     rows = pa.table({"text": TEXT.split("\n\n"), "url": ["http://a/", "http://b/"]})
     pq.write_table(rows, folder / "rows.parquet", row_group_size=1)
     columns = {"source": "text", "input": [str(folder / "rows.parquet")], "language": "en"}
+    knowledge = {
+        "conceptnet": [str(DEMO / "conceptnet.csv")],
+        "wordnet": str(write_wordnet(folder / "wordnet")),
+    }
     return [
         {"extract_amod": {**parsed, "corpus": "counted"}},
         {"extract_amod": {**parsed, "corpus": "relations", "relations": RELATIONS}},
@@ -70,7 +91,7 @@ def pipeline(folder: Path) -> list[dict[str, Any]]:
         },
         {"extract_amod": {**raw, "corpus": "text", **text_options}},
         {"extract_amod": {**columns, "corpus": "columns"}},
-        {"import_knowledge": {"conceptnet": [str(DEMO / "conceptnet.csv")]}},
+        {"import_knowledge": knowledge},
         {"build_adept": {"preset": "demo"}},
         {"build_plane": {"preset": "demo", "two_shot": 3}},
         {"build_asp": {"preset": "demo", "entailment": 100, "degree": 80}},
@@ -197,18 +218,19 @@ def test_sail_gives_the_tables_of_spark(spark_lake, steps, tmp_path):
     assert_same_lake(tmp_path / "sail", spark_lake)
 
 
-@pytest.fixture
-def connect_server(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Spark Connect server in a separate JVM."""
     port = free_port()
-    log = tmp_path / "server.log"
+    folder = tmp_path_factory.mktemp("server")
+    log = folder / "server.log"
     environment = {
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": LOOPBACK,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
-    command = ["spark-submit", "--master", "local[2]", "--driver-java-options", JAVA_OPTIONS]
+    command = ["spark-submit", "--master", "local[2]"]
     for key, value in (
         ("spark.connect.grpc.binding.port", str(port)),
         ("spark.connect.grpc.binding.address", LOOPBACK),
@@ -220,7 +242,7 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
     with log.open("wb") as out:
         process = subprocess.Popen(
             [*command, "spark-internal"],
-            cwd=tmp_path,
+            cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=out,

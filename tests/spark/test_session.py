@@ -22,7 +22,6 @@ from adnominal.etl.engine.spark import REQUIRED, Started, check_java, jvm_class_
 from adnominal.etl.engine.versions import delta_coordinates
 from adnominal.etl.lake.spark import Lake
 from tests.commands import run_python
-from tests.spark.conftest import JAVA_OPTIONS
 
 PROPERTIES = sorted((ROOT / "conf" / "spark").glob("*.conf"))
 IDS = [path.stem for path in PROPERTIES]
@@ -155,16 +154,11 @@ def test_settings_of_spark_submit_are_kept_except_required_ones(tmp_path):
         "spark.sql.session.timeZone Europe/Paris\nspark.sql.shuffle.partitions 5\n"
     )
     command = ["spark-submit", "--name", "theirs", "--properties-file", "given.conf"]
-    command += ["--driver-java-options", JAVA_OPTIONS]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     process = subprocess.run(
         [*command, str(script), str(ROOT)],
         cwd=tmp_path,
-        env={
-            **os.environ,
-            "PATH": path,
-            "SPARK_LAUNCHER_OPTS": JAVA_OPTIONS,
-        },
+        env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
         check=True,

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from adnominal.etl.knowledge.wordnet import POS
 
-# The lemmas of each noun synset, and its pointers: the relation and number of another synset.
-NOUNS: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = (
+# The lemmas of a synset, and its pointers: the relation and number of another synset.
+Synset = tuple[str, tuple[tuple[str, int], ...]]
+NOUNS: tuple[Synset, ...] = (
     ("entity", ()),
     ("organism being", (("@", 0),)),
     ("animal beast", (("@", 1),)),
@@ -39,12 +40,14 @@ def write(
     folder: Path,
     version: str = "3.0",
     exceptions: Mapping[str, Sequence[str]] = EXCEPTIONS,
+    nouns: Sequence[Synset] = NOUNS,
+    other_lemmas: Mapping[str, Sequence[str]] = OTHER_LEMMAS,
 ) -> Path:
     """Write the files into a folder; the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     senses: list[str] = []
     for pos, name in POS.items():
-        synsets = NOUNS if pos == "n" else tuple((word, ()) for word in OTHER_LEMMAS[pos])
+        synsets = nouns if pos == "n" else tuple((word, ()) for word in other_lemmas[pos])
         lines = _data(pos, synsets, LICENCE.format(version=version))
         head = LICENCE.format(version=version)
         (folder / f"data.{name}").write_text(head + "".join(lines))
@@ -69,7 +72,7 @@ def write(
     return folder
 
 
-def _data(pos: str, synsets: Sequence[tuple[str, tuple[tuple[str, int], ...]]], head: str):
+def _data(pos: str, synsets: Sequence[Synset], head: str):
     def lines(offsets: Sequence[int]) -> list[str]:
         data_lines = []
         for offset, (words, pointers) in zip(offsets, synsets, strict=True):

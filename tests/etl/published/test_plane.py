@@ -4,6 +4,7 @@ import pickle
 from collections import defaultdict
 from itertools import combinations
 
+import pyarrow.compute as pc
 import pytest
 
 from adnominal.conf import UserError
@@ -110,7 +111,7 @@ def test_the_rows_of_the_release_have_the_labels_of_the_rules(shared_data):
         assert label(kind, inference) == gold
 
 
-def test_one_it_has_wordnets_chains_of_a_noun_and_three_hypernyms(shared_data):
+def test_one_it_has_wordnets_chains_of_a_noun_and_three_hypernyms(shared_data, wordnet_hypernyms):
     """Each adjective occurs in all six pairs of a chain, from which preset=paper builds One-IT."""
     files = wordnet.find()
     exceptions = defaultdict(list)
@@ -119,12 +120,11 @@ def test_one_it_has_wordnets_chains_of_a_noun_and_three_hypernyms(shared_data):
             exceptions[row["form"]].append(row["lemma"])
     above = defaultdict(set)  # direct hypernyms of a synset, with a word of each
     synset_of = {}  # of a noun's first sense
-    hypernyms = wordnet.hypernyms(files)
-    for row in hypernyms.filter(hypernyms["first_lemma"]).to_pylist():
-        if row["distance"] == 1:
-            above[row["noun_synset"]].add((row["hypernym_synset"], row["hypernym"].lower()))
-            if row["sense"] == 1:
-                synset_of[row["noun"].lower()] = row["noun_synset"]
+    direct = pc.field("first_lemma") & (pc.field("distance") == 1)
+    for row in wordnet_hypernyms.filter(direct).to_pylist():
+        above[row["noun_synset"]].add((row["hypernym_synset"], row["hypernym"].lower()))
+        if row["sense"] == 1:
+            synset_of[row["noun"].lower()] = row["noun_synset"]
     path = shared_data / "plane" / "one_it_train_1.tsv.gz"
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t"))
