@@ -23,8 +23,8 @@ METRICS = {
     "deserialisation": ("Executor Deserialize Time", 1e3),
     "garbage collection": ("JVM GC Time", 1e3),
 }
-# Milliseconds of Spark's own sums over Python workers, `time to start Python workers` and its like.
-PYTHON_TIME = re.compile(r"time to (start|initialize|run) Python workers")
+# Milliseconds by Spark's own clock; `initialize` also counts the waits of workers that are reused.
+PYTHON_TIME = re.compile(r"time to (start|run) Python workers")
 LONGEST = 4
 
 
