@@ -10,7 +10,7 @@ tasks' seconds in the JVM and in Python, and the stages that took longest.
 import json
 import re
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -56,9 +56,9 @@ def seconds_in_jobs(events: list[Event]) -> float:
     return covered((starts[job], end) for job, end in ends.items()) / 1e3
 
 
-def seconds_of_tasks(tasks: Iterable[Event]) -> Counter[str]:
+def seconds_of_tasks(tasks: Iterable[Event]) -> dict[str, float]:
     """Seconds of tasks by metric."""
-    seconds: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
     for task in tasks:
         for name, (metric, unit) in METRICS.items():
             seconds[name] += task["Task Metrics"][metric] / unit
@@ -68,7 +68,7 @@ def seconds_of_tasks(tasks: Iterable[Event]) -> Counter[str]:
     return seconds
 
 
-def lines_of_seconds(seconds: Counter[str]) -> str:
+def lines_of_seconds(seconds: dict[str, float]) -> str:
     """Seconds by metric, in one line."""
     return ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items() if value >= 0.05)
 

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -36,6 +35,7 @@ from adnominal.etl.amod.sums import parts_for
 from adnominal.etl.amod.wave_tasks import staged_rows
 from adnominal.etl.corpora.inputs import InputFile, list_inputs
 from adnominal.etl.engine import Engine, start
+from adnominal.etl.engine.versions import ENGINE_ERRORS
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.blocks import Blocks
 from adnominal.etl.lake.log import Commit
@@ -144,7 +144,7 @@ class Extraction:
             return
         try:
             outcomes = self._read_wave(number, entries, label)
-        except (PySparkException, OSError):
+        except (*ENGINE_ERRORS, OSError):
             # Another run deletes the staged rows once it has read the wave or restarted the corpus.
             self.corpus.refuse_restarted()
             if not self._is_read_elsewhere(number, label):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pyspark
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
@@ -16,6 +18,10 @@ from adnominal.etl.engine.groups import groups_of
 
 if TYPE_CHECKING:
     from adnominal.etl.engine import GroupFunction, MapFunction
+
+ENGINE_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JJavaError)
+"""What an engine raises if rows cannot be computed. Classic Spark leaves errors of Java without a
+class in pyspark as they are, for instance that a task has failed."""
 
 # Version of Spark -> artefact of Delta's connector, and the first of its versions that works.
 CONNECTORS: dict[tuple[int, ...], tuple[str, str]] = {

@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -18,6 +17,7 @@ from adnominal.etl.corpora.files import units
 from adnominal.etl.corpora.inputs import InputFile, list_inputs
 from adnominal.etl.dropped import Dropped, write_dropped
 from adnominal.etl.engine import EngineSettings, running, start
+from adnominal.etl.engine.versions import ENGINE_ERRORS
 from adnominal.etl.knowledge import conceptnet, wordnet
 from adnominal.etl.knowledge.lexicons import FOLDER, WordList, class_list, class_rows
 from adnominal.etl.lake import arrow
@@ -138,7 +138,7 @@ def _conceptnet(
     try:
         with engine.watch(f"ConceptNet {release}", size):
             rows = folder.keep(conceptnet.parsed_lines(lake.spark, units_of_files, release, tasks))
-    except PySparkException as error:
+    except ENGINE_ERRORS as error:
         if "Unreadable" in str(error):
             paths = ", ".join(file.path for file in files)
             raise JobFailed(f"{paths}: an archive is cut off or damaged; fetch it again") from error

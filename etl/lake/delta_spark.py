@@ -12,13 +12,12 @@ from dataclasses import replace
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 
 from adnominal.etl.engine.spark import hadoop_location
+from adnominal.etl.engine.versions import ENGINE_ERRORS
 from adnominal.etl.lake import doubled, log
 from adnominal.etl.lake.blocks import Blocks, frame_of
 from adnominal.etl.lake.columns import Table
@@ -55,7 +54,7 @@ def write(
 
     Raises:
         LakeConflict: the partition was changed after the base, before this write began.
-        PySparkException: rows could not be computed, or a partition value is a text that Delta
+        ENGINE_ERRORS: rows could not be computed, or a partition value is a text that Delta
             stores as null.
         LakeFailed: there are no rows to replace a partition with, or rows outside it, or other
             writers took every version.
@@ -77,7 +76,7 @@ def write(
             _refuse_stale(handle, table_spec, change, rows)
         try:
             return _write_once(rows, table_spec, uri, change, is_new=handle is None)
-        except (Py4JJavaError, PySparkException) as error:
+        except ENGINE_ERRORS as error:
             reason = str(error)
             if _OUTSIDE in reason:
                 raise _outside_partition(table_spec, change) from error

@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 
 from adnominal.conf import UserError
 from adnominal.etl.engine import failure
+from adnominal.etl.engine.versions import ENGINE_ERRORS
 from adnominal.etl.parsing.tokens import SENTENCES, TOKENS, Parsed
 
 if TYPE_CHECKING:
@@ -156,13 +157,11 @@ def text_stages() -> list[Any]:
 
 def _load(model: str) -> Any:
     """The pipeline in a folder; `UserError` if Spark NLP cannot load it."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
     from pyspark.ml import PipelineModel
 
     try:
         return PipelineModel.load(model)
-    except (Py4JJavaError, PySparkException) as error:
+    except ENGINE_ERRORS as error:
         reason = failure(error)
         raise UserError(
             f"parser_model={model}: not a pipeline that this Spark NLP can load ({reason}); "

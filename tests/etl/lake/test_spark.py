@@ -6,11 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.engine import running
+from adnominal.etl.engine.versions import ENGINE_ERRORS
 from adnominal.etl.lake import arrow, log
 from adnominal.etl.lake.blocks import blocks_of, stage
 from adnominal.etl.lake.columns import Table
@@ -357,11 +357,11 @@ def test_rows_of_a_file_that_is_deleted_before_they_are_computed_are_not_lost(pl
     data_files(plain_lake, "amod_pairs")[0].unlink()
     # Spark itself finds that a file is gone.
     if running().name == "spark":
-        error: type[Exception] = PySparkException
+        errors: tuple[type[Exception], ...] = ENGINE_ERRORS
         message = "FILE_NOT_EXIST|does not exist"
     else:
-        error, message = LakeFailed, "was deleted while this job read it"
-    with pytest.raises(error, match=message):
+        errors, message = (LakeFailed,), "was deleted while this job read it"
+    with pytest.raises(errors, match=message):
         plain_lake.append("amod_pairs", rows, job="test")
     assert plain_lake.version("amod_pairs") == 0
 
