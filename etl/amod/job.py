@@ -46,6 +46,9 @@ from adnominal.etl.parsing import check_parser
 
 log = logging.getLogger("adnominal")
 
+# What reading rows raises if another run has deleted them.
+_LOST_ROWS: tuple[type[Exception], ...] = (*ENGINE_ERRORS, OSError)
+
 
 def extract(settings: Settings) -> None:
     """Count adjective–noun pairs in Wikipedia XML, DepCC, CoNLL-U, text, JSON lines, Parquet, WET.
@@ -144,7 +147,7 @@ class Extraction:
             return
         try:
             outcomes = self._read_wave(number, entries, label)
-        except (*ENGINE_ERRORS, OSError):
+        except _LOST_ROWS:
             # Another run deletes the staged rows once it has read the wave or restarted the corpus.
             self.corpus.refuse_restarted()
             if not self._is_read_elsewhere(number, label):
