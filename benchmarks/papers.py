@@ -20,7 +20,7 @@ import yaml
 from adnominal.analysis.papers.published import value as printed
 from adnominal.conf import ROOT, JobFailed, setting
 from adnominal.training.finished_runs import entries_of
-from benchmarks import released_phrases, simulated_votes
+from benchmarks import kept_answers, released_phrases, simulated_votes
 from benchmarks.cases import Case, CaseSettings, Measurement
 from benchmarks.results import Figures
 
@@ -92,6 +92,8 @@ class Experiment:
         code = subprocess.call([sys.executable, *self.words(settings)], cwd=ROOT)
         if code:
             raise JobFailed(f"{self.name}: exit code {code}; the same command continues it")
+        if self.recipe:
+            kept_answers.keep(self.name, Path(settings.out, self.name))
 
     def finished_runs(self, tracking: str) -> list[Any]:
         """Its finished runs in an MLflow store, the oldest first."""
