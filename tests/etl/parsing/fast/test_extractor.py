@@ -265,6 +265,7 @@ def test_an_extension_of_another_version_is_rejected(monkeypatch):
         ),
         ('x "http://y.org/z". <a@b.com>', 'x " http://y.org/z " . < a@b.com >'),
         ('(old)—new "quick"--yes said.”2', '( old ) — new " quick " -- yes said . ”'),
+        ("place‒and door―an end─the", "place ‒ and door ― an end ─ the"),
         # The marks of references are no tokens.
         (
             "garden.1 story,2 house;13 people7 studies,5,6",
