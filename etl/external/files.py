@@ -10,7 +10,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from adnominal.conf import UserError
 from adnominal.conf.delimited import SURPLUS, read_rows, text_of
 from adnominal.conf.texts import first_line, json_lines, json_value
 from adnominal.etl.external.settings import Settings
+from adnominal.etl.published.reading import NO_TEXT, is_text
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d{2}-\d{2}T[\d.\-]+")
 _NO_FILTER = "none"
@@ -69,6 +70,8 @@ def answers(file: Path, settings: Settings) -> Iterator[Answer]:
     is_empty = True
     for answer in read(file, settings):
         is_empty = False
+        if answer.text is not None and not is_text(answer.text):
+            answer = replace(answer, text=None, failure=NO_TEXT)
         yield answer
     if is_empty:
         raise UserError(f"file={file}: no answers in it; expected one or more")

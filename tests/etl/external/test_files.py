@@ -156,6 +156,13 @@ def test_a_faulty_sample_is_an_error_with_its_line(tmp_path, change, message):
         read(file)
 
 
+def test_half_a_surrogate_pair_is_no_answer(tmp_path):
+    file = tmp_path / "samples.jsonl"
+    file.write_text(json.dumps({**SAMPLE, "filtered_resps": ["likely \ud800"]}) + "\n")
+    (answer,) = read(file)
+    assert (answer.text, answer.failure) == (None, "half a surrogate pair, which is no text")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
