@@ -16,14 +16,30 @@ __all__ = ["getAllInflections", "getAllLemmas", "getInflection", "getLemma", "no
 
 # Plurals of Latin and other languages that the dictionary lacks, with their singulars, and the
 # endings of further ones (*hyphae*, *chateaux*, *stomata*). _fast.c has the same.
-_PLURALS_AND_SINGULARS = (
-    "alveoli:alveolus calyces:calyx cherubim:cherub denarii:denarius elytra:elytron "
-    "emboli:embolus epithelia:epithelium extrema:extremum foramina:foramen "
-    "homunculi:homunculus lumina:lumen menisci:meniscus millennia:millennium "
-    "mitochondria:mitochondrion oxen:ox paparazzi:paparazzo seraphim:seraph "
-    "simulacra:simulacrum sulci:sulcus taxa:taxon thrombi:thrombus villi:villus"
-)
-_PLURALS = dict(pair.split(":") for pair in _PLURALS_AND_SINGULARS.split())
+_PLURALS = {
+    "alveoli": "alveolus",
+    "calyces": "calyx",
+    "cherubim": "cherub",
+    "denarii": "denarius",
+    "elytra": "elytron",
+    "emboli": "embolus",
+    "epithelia": "epithelium",
+    "extrema": "extremum",
+    "foramina": "foramen",
+    "homunculi": "homunculus",
+    "lumina": "lumen",
+    "menisci": "meniscus",
+    "millennia": "millennium",
+    "mitochondria": "mitochondrion",
+    "oxen": "ox",
+    "paparazzi": "paparazzo",
+    "seraphim": "seraph",
+    "simulacra": "simulacrum",
+    "sulci": "sulcus",
+    "taxa": "taxon",
+    "thrombi": "thrombus",
+    "villi": "villus",
+}
 _FOREIGN_ENDING = re.compile(r"(?<=ma)ta$|(?<=..[^g]a)e$|(?<=teau)x$")
 
 
