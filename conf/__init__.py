@@ -387,10 +387,11 @@ def run(
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
     )
-    # torch reports its caches where its import is interrupted, the hub's client each attempt.
-    levels = {"py4j": logging.WARNING, "torch": logging.WARNING, "huggingface_hub": logging.ERROR}
-    for library, level in levels.items():
-        logging.getLogger(library).setLevel(level)
+    # torch reports its caches where its import is interrupted.
+    for library in ("py4j", "torch"):
+        logging.getLogger(library).setLevel(logging.WARNING)
+    # The hub's client reports each attempt; its import sets the level of its logger from this.
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     if any(word in ("--help", "-h", "help") for word in arguments):
         print(help_text(cls, job.__doc__ or ""), end="")
         return 0

@@ -114,8 +114,12 @@ class _Reader:
 
     def header(self, needed: Sequence[str], expected: str) -> list[str]:
         """The names of the columns, which must have those in `needed`, and no name twice."""
-        names = next(self._fields(), [])
+        names = [name.strip() for name in next(self._fields(), [])]
         if missing := sorted(set(needed) - set(names)):
+            if len(names) == 1 and "\t" in names[0]:
+                raise UserError(
+                    f"{self._name}: tabs separate the columns in line 1; name the file .tsv"
+                )
             raise UserError(
                 f"{self._name}: line 1 has no column {', '.join(missing)}, it has "
                 f"{', '.join(names) or 'nothing'}" + (expected and f"; expected {expected}")

@@ -1,6 +1,5 @@
 """People's votes on the labels of items: how they are written, checked and stored (label_votes)."""
 
-import json
 from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -8,11 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adnominal.conf.texts import json_value
 from adnominal.etl.annotation.keys import SIMULATED
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
 
 TABLE = "label_votes"
+_MAX_VOTES = 2**31 - 1
 Votes = Mapping[str, int]
 """The number of people who gave each label."""
 
@@ -53,10 +54,13 @@ def _parse_votes(text: str) -> Any:
     if not text.strip():
         raise NoVotes("no votes")
     try:
-        return json.loads(text)
+        return json_value(text)
     except ValueError:
         pairs = [part.rpartition(":") for part in text.split(",")]
-        return {label.strip(): count.strip() for label, _, count in pairs}
+    votes = {label.strip(): count.strip() for label, _, count in pairs}
+    if len(votes) < len(pairs):
+        raise NoVotes("votes for one label twice")
+    return votes
 
 
 def _whole_number(count: Any) -> int:
@@ -67,7 +71,7 @@ def _whole_number(count: Any) -> int:
         number = 0.5
     if number < 0:
         raise NoVotes("negative votes")
-    if not number.is_integer():
+    if not number.is_integer() or number > _MAX_VOTES:
         raise NoVotes("votes that are no whole number")
     return int(number)
 

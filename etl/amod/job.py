@@ -412,12 +412,15 @@ class Extraction:
         plan.refuse_failed(ledger, "table amod_files", read_paths)
         if not distinct_pairs:
             raise JobFailed(
-                f"no adjective–noun pair in {sentences} sentences; {self._reason_of_no_pairs()}"
+                f"no adjective–noun pair in {count_of(sentences, 'sentence')}; "
+                f"{self._reason_of_no_pairs()}"
             )
 
     def _reason_of_no_pairs(self) -> str:
         """What was left out, the most frequent reason first, or what is expected of the input."""
         left_out = sorted(self._dropped_rows(), key=lambda row: -row["count"])
+        if not left_out and self.settings.source in RAW:
+            return f"is it text in the language that {self.settings.parser} reads?"
         if not left_out:
             return f"expected relations named amod: is the input of source={self.settings.source}?"
         reasons = ", ".join(f"{row['reason']} {row['count']}" for row in left_out)

@@ -9,27 +9,33 @@ import re
 import unicodedata
 from functools import lru_cache
 
-# Soft hyphen; zero-width spaces, joiners and direction marks; isolates and embeddings; word joiner
-# and invisible operators; byte order mark inside of a text; anchors of annotations; tags.
+# Soft hyphen; grapheme joiner; selectors of a character's variant; zero-width spaces, joiners and
+# direction marks; isolates and embeddings; word joiner and invisible operators; byte order mark
+# inside of a text; anchors of annotations; tags.
 _INVISIBLE = re.compile(
-    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]"
+    "[\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
+# Those that `str.isprintable` takes for visible marks, as far as they are common.
+_INVISIBLE_MARKS = ("\u034f", "\ufe0f")
+# Dashes and quotes of Windows' code page where a text was read as Latin-1: control characters.
+_WINDOWS = dict(zip("\x91\x92\x93\x94\x96\x97", "‘’“”–—", strict=True))
+_WINDOWS_CHARACTER = re.compile("[" + "".join(_WINDOWS) + "]")
 SOFT_HYPHEN = "\u00ad"
 _LINE_END_HYPHENS = frozenset(("-", "\u2010", SOFT_HYPHEN))
 
 # The patterns begin with the characters that they search for, which is many times faster than with
 # what must be before them.
 #
-# [1], [2, 3], [4][5], [^6], [note 7], [citation needed], and [a] behind punctuation, where no space
-# is before the mark and no letter follows.
+# [1], [2, 3], [4][5], [1]:27, [^6], [note 7], [citation needed], and [a] behind punctuation, where
+# no space is before the mark and no letter follows.
 _NUMBERS = r"\^?[1-9]\d{0,2}(?: ?[-–,;] ?\d{1,3})*"
 _NOTES = r"(?:note|nb|n|fn|lower-alpha|upper-alpha) ?\d{1,3}"
 _NOTICES = "citation needed|clarification needed|when\\?|who\\?|which\\?|by whom\\?|dubious"
-_REFERENCE_MARK = re.compile(
-    rf"\[(?<=\S\[)(?:{_NUMBERS}|{_NOTES}|{_NOTICES})\](?!\w)|\[(?<=[.,;:!?\"”’)]\[)[a-z]{{1,2}}\](?!\w)",
-    re.IGNORECASE,
-)
+_PAGES = r":\d{1,4}(?:[-–]\d{1,4})?(?!\w)"
+_NUMBERED_MARK = rf"\[(?<=\S\[)(?:{_NUMBERS}|{_NOTES}|{_NOTICES})\](?:{_PAGES}|(?!\w))"
+_LETTER_MARK = r"\[(?<=[.,;:!?\"”’)]\[)[a-z]{1,2}\](?!\w)"
+_REFERENCE_MARK = re.compile(f"{_NUMBERED_MARK}|{_LETTER_MARK}", re.IGNORECASE)
 # Behind punctuation or a word of four letters; "m²" and "km²" are units.
 _OTHER_RAISED = "⁴".encode()[:2]
 _RAISED_MARKS = re.compile(
@@ -47,10 +53,14 @@ _EMPHASIS = re.compile(
 
 
 def drop_invisible(text: str) -> str:
-    """`text` without the characters that have no width and are no part of a word."""
+    """`text` without the characters that have no width, and with Windows' dashes and quotes."""
     # `isprintable` is several times as fast as the search, and true for nearly every line.
-    if text.isascii() or text.replace("\n", "").isprintable():
+    if text.isascii():
         return text
+    has_marks = any(mark in text for mark in _INVISIBLE_MARKS)
+    if not has_marks and text.replace("\n", "").isprintable():
+        return text
+    text = _WINDOWS_CHARACTER.sub(lambda character: _WINDOWS[character[0]], text)
     return _INVISIBLE.sub("", text)
 
 

@@ -293,6 +293,7 @@ def function_of(name: str) -> Renderer | None:
 def renderer_of(name: str) -> Renderer | None:
     """The renderer of the template called `name`; None for a template that leaves no text."""
     name = " ".join(name.lower().replace("_", " ").split())
+    name = name.removeprefix("template:").lstrip()
     if name in _TEMPLATES:
         return _TEMPLATES[name]
     return _first if name.startswith(("lang-", "script/")) else None

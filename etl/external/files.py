@@ -10,7 +10,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from adnominal.conf import UserError
 from adnominal.conf.delimited import SURPLUS, read_rows, text_of
 from adnominal.conf.texts import first_line, json_lines, json_value
 from adnominal.etl.external.settings import Settings
+from adnominal.etl.published.reading import NO_TEXT, is_text
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d{2}-\d{2}T[\d.\-]+")
 _NO_FILTER = "none"
@@ -69,6 +70,8 @@ def answers(file: Path, settings: Settings) -> Iterator[Answer]:
     is_empty = True
     for answer in read(file, settings):
         is_empty = False
+        if answer.text is not None and not is_text(answer.text):
+            answer = replace(answer, text=None, failure=NO_TEXT)
         yield answer
     if is_empty:
         raise UserError(f"file={file}: no answers in it; expected one or more")
@@ -124,7 +127,7 @@ def _log_likelihood(response: object, place: str) -> float:
     try:
         assert isinstance(response, list)
         value = float(response[0])
-    except (AssertionError, IndexError, TypeError, ValueError):
+    except (AssertionError, IndexError, TypeError, ValueError, OverflowError):
         value = float("nan")
     if value != value:
         raise UserError(
@@ -151,24 +154,38 @@ def _inspect_log(file: Path, settings: Settings) -> Iterator[Answer]:
         place = f"{name}: sample {number}"
         if not isinstance(sample, dict) or "id" not in sample or "output" not in sample:
             raise UserError(f"{place}: expected an object with id and output")
-        metadata = sample.get("metadata") or {}
-        failure = sample.get("error")
-        yield Answer(
-            place,
-            str(metadata.get(settings.item, sample["id"])),
-            text=None if failure else _inspect_text(sample),
-            failure=first_line(failure["message"] or "no message")[:80] if failure else "",
-            state=_inspect_state(sample),
-            prompt=evaluation.get("task"),
-            model=evaluation.get("model"),
-        )
+        try:
+            answer = _inspect_answer(sample, evaluation, place, settings)
+        except (AttributeError, TypeError, LookupError) as error:
+            raise UserError(
+                f"{place}: not a sample as Inspect writes it ({error}); write the log with inspect "
+                "log convert --to json"
+            ) from error
+        yield answer
+
+
+def _inspect_answer(
+    sample: Mapping[str, Any], evaluation: Mapping[str, Any], place: str, settings: Settings
+) -> Answer:
+    """The answer of a sample; AttributeError, TypeError or LookupError if it has another form."""
+    metadata = sample.get("metadata") or {}
+    failure = sample.get("error")
+    return Answer(
+        place,
+        str(metadata.get(settings.item, sample["id"])),
+        text=None if failure else _inspect_text(sample),
+        failure=first_line(failure["message"] or "no message")[:80] if failure else "",
+        state=_inspect_state(sample),
+        prompt=evaluation.get("task"),
+        model=evaluation.get("model"),
+    )
 
 
 def _inspect_text(sample: Mapping[str, Any]) -> str:
     """What a scorer found in the answer, or all of it; the text of the choice for a letter."""
     found = [score.get("answer") for score in (sample.get("scores") or {}).values()]
     texts = [text for text in found if isinstance(text, str) and text]
-    text = texts[0] if texts else str(sample["output"].get("completion", ""))
+    text = texts[0] if texts else str(sample["output"].get("completion") or "")
     choices = sample.get("choices") or []
     letters = list(_LETTERS[: len(choices)])
     return str(choices[letters.index(text)]) if text in letters else text

@@ -4,6 +4,7 @@ On import lemminflect registers extensions with spaCy if it is installed. This w
 and spaCy would import torch: seconds of every process for something that is not used here.
 """
 
+import re
 from functools import lru_cache
 
 from adnominal.etl.optional_imports import hide_modules
@@ -12,6 +13,34 @@ with hide_modules("spacy"):
     from lemminflect import getAllInflections, getAllLemmas, getInflection, getLemma
 
 __all__ = ["getAllInflections", "getAllLemmas", "getInflection", "getLemma", "noun_lemma"]
+
+# Plurals of Latin and other languages that the dictionary lacks, with their singulars, and the
+# endings of further ones (*hyphae*, *chateaux*, *stomata*). _fast.c has the same.
+_PLURALS = {
+    "alveoli": "alveolus",
+    "calyces": "calyx",
+    "cherubim": "cherub",
+    "denarii": "denarius",
+    "elytra": "elytron",
+    "emboli": "embolus",
+    "epithelia": "epithelium",
+    "extrema": "extremum",
+    "foramina": "foramen",
+    "homunculi": "homunculus",
+    "lumina": "lumen",
+    "menisci": "meniscus",
+    "millennia": "millennium",
+    "mitochondria": "mitochondrion",
+    "oxen": "ox",
+    "paparazzi": "paparazzo",
+    "seraphim": "seraph",
+    "simulacra": "simulacrum",
+    "sulci": "sulcus",
+    "taxa": "taxon",
+    "thrombi": "thrombus",
+    "villi": "villus",
+}
+_FOREIGN_ENDING = re.compile(r"(?<=ma)ta$|(?<=..[^g]a)e$|(?<=teau)x$")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -26,12 +55,16 @@ def noun_lemma(form: str, lemma: str) -> str:
         return lemma if _is_of_men(form) else form
     if lemma != form:
         return lemma
+    if not getAllLemmas(form):
+        return _PLURALS.get(form) or _FOREIGN_ENDING.sub("", form)
     nouns = getAllLemmas(form, upos="NOUN").get("NOUN", ())
     return nouns[0].lower() if nouns and form not in nouns else lemma
 
 
 def _is_of_men(form: str) -> bool:
     """Whether a word in -men is the plural of one in -man: a word, or a compound with one."""
+    if form.endswith("women"):
+        return True
     if form in getAllLemmas(form, upos="NOUN").get("NOUN", ()):
         return False
     man, stem = f"{form[:-3]}man", form[:-3]

@@ -8,6 +8,7 @@ become a source of graded_pairs, minimal pairs (``good=``, ``bad=``) one of mini
 """
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from adnominal.etl.published.votes import ItemVotes, read_item_votes
 
 log = logging.getLogger("adnominal")
 
+NOT_ONE_VALUE = "a list, an object or bytes instead of a text"
 THREE_WAY = frozenset(LABELS)
 TWO_WAY = frozenset({"entailment", NOT_ENTAILMENT})
 SPLITS = ("train", "val", "test")
@@ -230,6 +232,8 @@ class _RowReader:
         values = [_text(fields[column]) for column in self._columns]
         split = _split_of(self._settings, fields)
         reason = _fault(self._table, values, split, self.mapping)
+        if any(isinstance(fields[column], list | dict | bytes) for column in self._columns):
+            reason = NOT_ONE_VALUE
         if is_surplus:
             reason = SURPLUS
         sample = f"{self._file}:{number} {values[0]} {values[1]}"
@@ -249,7 +253,9 @@ class _RowReader:
 
 
 def _text(field: Any) -> str:
-    return "" if field is None else str(field).strip()
+    """The text of a field, which may be a number; empty for null and for what pandas has for it."""
+    is_missing = field is None or (isinstance(field, float) and not math.isfinite(field))
+    return "" if is_missing else str(field).strip()
 
 
 def _split_of(settings: Settings, fields: Mapping[str, Any]) -> str:

@@ -29,6 +29,7 @@ def test_a_file_without_a_header_has_the_given_columns():
         (None, "No such file"),
         (b"caf\xe9", "not UTF-8 at byte 3"),
         (b"", "line 1 has no column a, it has nothing"),
+        (b"a\tb\n1\t2\n", "tabs separate the columns in line 1; name the file .tsv"),
         (b"\xef\xbb\xbfb\n", "line 1 has no column a, it has b$"),
         (
             b'a\n"1\n2"\n3,4\n',
@@ -45,3 +46,7 @@ def test_unreadable_files_are_reported_with_the_place(tmp_path, content, message
         path.write_bytes(content)
     with pytest.raises(UserError, match=f"^file={path}: {message}"):
         list(rows_of(text_of(path, f"file={path}"), f"file={path}", ("a",)))
+
+
+def test_white_space_around_the_names_of_columns_is_no_part_of_them():
+    assert list(rows_of("a, b \n1,2\n", "file=x", ("a", "b"))) == [(2, {"a": "1", "b": "2"})]

@@ -56,3 +56,10 @@ def test_a_job_can_run_without_standard_output():
     assert "error: a file failed" in process.stderr
     show_help = "from adnominal.etl.looking.commands import main; sys.exit(main(['-h']))"
     run_python("-c", f"import sys; sys.stdout = None; {show_help}")
+
+
+def test_attempts_of_the_client_of_the_hub_are_not_reported():
+    pytest.importorskip("huggingface_hub")
+    attempt = "from huggingface_hub.utils import logging; logging.get_logger().warning('attempt')"
+    job = JOB.replace("    for line", f"    {attempt}\n    for line")
+    assert run_python("-c", job).stderr == "done\n"

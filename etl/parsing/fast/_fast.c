@@ -37,6 +37,7 @@ static uint64_t base_hash(const uint8_t *word, uint32_t n) { return hash_bytes(w
 static int is_of_men(const Data *data, const uint8_t *word, uint32_t n, uint8_t *out) {
     memcpy(out, word, n);
     out[n - 2] = 'a';
+    if (has_ending(word, n, "women")) return 1;
     if (mask_of(data, base_hash(out, n)) & MASK_NOUN) return 1;
     if (mask_of(data, base_hash(word, n)) & MASK_NOUN) return 0;
     return n >= 7 && (mask_of(data, base_hash(word, n - 3)) & ~MASK_PLURAL);
@@ -45,6 +46,36 @@ static int is_of_men(const Data *data, const uint8_t *word, uint32_t n, uint8_t 
 /* The same for words that the lexicon does not have: few but plurals end so. */
 static int is_of_unknown_vowel(const uint8_t *word, uint32_t n) {
     return has_ending(word, n, "kis") || has_ending(word, n, "jis") || has_ending(word, n, "wis");
+}
+
+/* Plurals of Latin and other languages that the lexicon lacks, as `_PLURALS` of
+   etl/knowledge/inflection.py has them. */
+static const char *const PLURALS[][2] = {
+    {"alveoli", "alveolus"}, {"calyces", "calyx"}, {"cherubim", "cherub"},
+    {"denarii", "denarius"}, {"elytra", "elytron"}, {"emboli", "embolus"},
+    {"epithelia", "epithelium"}, {"extrema", "extremum"}, {"foramina", "foramen"},
+    {"homunculi", "homunculus"}, {"lumina", "lumen"}, {"menisci", "meniscus"},
+    {"millennia", "millennium"}, {"mitochondria", "mitochondrion"}, {"oxen", "ox"},
+    {"paparazzi", "paparazzo"}, {"seraphim", "seraph"}, {"simulacra", "simulacrum"},
+    {"sulci", "sulcus"}, {"taxa", "taxon"}, {"thrombi", "thrombus"}, {"villi", "villus"},
+    {NULL, NULL},
+};
+
+/* The number of letters at the end of further ones that the singular lacks: "hyphae", "stomata". */
+static uint32_t foreign_ending(const uint8_t *word, uint32_t n) {
+    if (has_ending(word, n, "mata")) return 2;
+    if (has_ending(word, n, "gae")) return 0; /* "reggae" */
+    return n > 4 && (has_ending(word, n, "ae") || has_ending(word, n, "teaux"));
+}
+
+static const char *foreign_singular(const uint8_t *word, uint32_t n) {
+    for (int i = 0; PLURALS[i][0]; i++)
+        if (strlen(PLURALS[i][0]) == n && memcmp(PLURALS[i][0], word, n) == 0) return PLURALS[i][1];
+    return NULL;
+}
+
+static int is_unknown_plural(const uint8_t *word, uint32_t n) {
+    return is_of_unknown_vowel(word, n) || foreign_ending(word, n) || foreign_singular(word, n);
 }
 
 /* Whether a word in -is or -us is the plural of one without the s: "wikis", "emus". */
@@ -58,6 +89,11 @@ static int is_of_vowel(const Data *data, const uint8_t *word, uint32_t n) {
 static uint32_t singular(const Data *data, const uint8_t *word, uint32_t n, uint8_t *out) {
     if (has_ending(word, n, "men") && n > 3 && is_of_men(data, word, n, out)) return n;
     memcpy(out, word, n);
+    if (!mask_of(data, base_hash(word, n))) {
+        const char *listed = foreign_singular(word, n);
+        if (listed) return memcpy(out, listed, strlen(listed)), (uint32_t)strlen(listed);
+        if (foreign_ending(word, n)) return n - foreign_ending(word, n);
+    }
     if (has_ending(word, n, "ies") && n > 4) return out[n - 3] = 'y', n - 2;
     if (n > 4 && (has_ending(word, n, "us") || has_ending(word, n, "is"))
         && is_of_vowel(data, word, n))
@@ -115,7 +151,7 @@ static const uint8_t *lemma_of(Vocabulary *v, const Token *token, uint32_t *n) {
     /* A form that the lexicon has only as a plural is one whatever its tag. */
     int is_plural = token->tag == NN
                     && (t->mask ? (t->mask & MASK_PLURAL) && !(t->mask & MASK_NOUN)
-                                : is_of_unknown_vowel(v->arena + t->low_at, t->low_length));
+                                : is_unknown_plural(v->arena + t->low_at, t->low_length));
     if (token->tag == NNS || is_plural) {
         if (!t->noun_length) find_lemma(v, t, NNS);
         return *n = t->noun_length, v->arena + t->noun_at;

@@ -265,6 +265,8 @@ static int is_one_of(uint32_t code, const uint16_t *codes) {
 static const uint16_t OPENERS[] = {'(', '[', '{', '<', 0x201C, 0x2018, 0xAB, 0x201E, 0x2039, 0};
 static const uint16_t CLOSERS[] = {')', ']', '}', '>', 0x201D, 0xBB, 0x203A, 0x201F, 0};
 static const uint16_t HYPHENS[] = {'-', 0x2010, 0x2011, 0x2013, 0};
+/* Em dash; figure dash, bar, and the line of a box where they stand for it. */
+static const uint16_t DASHES[] = {0x2014, 0x2012, 0x2015, 0x2500, 0};
 static const uint16_t ENDS[] = {'!', '?', 0x203D, 0xFF01, 0xFF1F, 0x3002, 0};
 
 static uint8_t kind_of(const Character *c, uint32_t n, const uint8_t *low, uint32_t size) {
@@ -501,7 +503,8 @@ static uint32_t next_cut(const Cutter *k, uint32_t from, uint32_t to, uint32_t *
         *gap = run;
         if (i + run >= to) return to;
         after = k->c[i + run].class;
-        if ((code == '-' && run > 1) || code == 0x2014 || (code == '.' && run > 1) || code == 0x2026)
+        if ((code == '-' && run > 1) || is_one_of(code, DASHES) || (code == '.' && run > 1)
+            || code == 0x2026)
             return i;
         if (run > 1) {
             i += run - 1;
@@ -529,8 +532,10 @@ static uint32_t next_cut(const Cutter *k, uint32_t from, uint32_t to, uint32_t *
 
 /* Whether a character is punctuation that is peeled off beside a separator. */
 static int separates(Character c) {
-    static const uint16_t MARKS[] = {'-', 0x2014, '.', ',', ';', ':', '!', '?', '\'', '"', '*', 0x2019, 0x2026, 0};
-    return is_one_of(c.code, MARKS) || is_one_of(c.code, OPENERS) || is_one_of(c.code, CLOSERS);
+    static const uint16_t MARKS[] = {'-',  '.', ',', ';',    ':',    '!', '?',
+                                     '\'', '"', '*', 0x2019, 0x2026, 0};
+    return is_one_of(c.code, MARKS) || is_one_of(c.code, DASHES) || is_one_of(c.code, OPENERS)
+           || is_one_of(c.code, CLOSERS);
 }
 
 static int is_address(const Cutter *k, uint32_t from, uint32_t to) {

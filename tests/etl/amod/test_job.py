@@ -286,7 +286,7 @@ def test_a_changed_file_is_refused(run, tmp_path, extracted):
 
 def test_no_pair_at_all_is_an_error(run, tmp_path, parts):
     write_part(parts / "none.gz", [("quickly", "coin", "RB")])
-    with pytest.raises(JobFailed, match="no adjective–noun pair in 1 sentences"):
+    with pytest.raises(JobFailed, match="no adjective–noun pair in 1 sentence;"):
         run(tmp_path / "lake", input=f"{parts}/none.gz")
 
 

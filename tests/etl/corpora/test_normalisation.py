@@ -16,13 +16,18 @@ def test_the_normal_form_composes_accents_and_changes_nothing_else():
 @pytest.mark.parametrize(
     "character",
     ["\u00ad", "\u200b", "\u200c", "\u200d", "\u200e", "\u200f", "\u202a", "\u202e", "\u2060",
-     "\u2066", "\u2069", "\ufeff", "\u061c", "\u2062", "\u180e"],
+     "\u2066", "\u2069", "\ufeff", "\u061c", "\u2062", "\u180e", "\u034f", "\ufe0f"],
 )  # fmt: skip
 def test_invisible_characters_are_left_out(character):
     text = (
         f"A beau{character}tiful{character} café{character},\n{character}and a gar{character}den."
     )
     assert normal_form(text) == "A beautiful café,\nand a garden."
+
+
+def test_control_characters_of_windows_are_dashes_and_quotes():
+    text = "the man\x92s \x93café\x94, a garden\x97and more"
+    assert normal_form(text) == "the man’s “café”, a garden—and more"
 
 
 @pytest.mark.parametrize(
@@ -40,6 +45,7 @@ def test_visible_characters_stay(text):
         ("an old house[^3] and a hill[note 4] there[citation needed].",
          "an old house and a hill there."),
         ("a garden.[a] He", "a garden. He"),
+        ("a garden.[12]:45 He saw people[1]:27–29, and", "a garden. He saw people, and"),
         ("a garden.¹ He saw people²,³ and studies¹²", "a garden. He saw people and studies"),
         ("See [the great wall](http://x.org/old_page) now", "See the great wall now"),
         ('See [the great wall](<http://x.org/a b> "nice title") now', "See the great wall now"),

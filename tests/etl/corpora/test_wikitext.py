@@ -35,6 +35,7 @@ from tests.etl.corpora.residual_markup import residual_markup
         ("It was {{convert|-40|C}} and {{cvt|9|zork}}.", "It was -40 °C and 9 zork."),
         ("The word {{lang|fr|''mot juste''}} is known.", "The word mot juste is known."),
         ("The word {{lang-de|Wort}} and {{transl|ru|slovo}} too.", "The word Wort and slovo too."),
+        ("{{Template:Nowrap|The sea}} is wide.", "The sea is wide."),
         ("{{nowrap|The {{lang|la|mare}} [[Sea|sea]]}} is wide.", "The mare sea is wide."),
         ("In {{circa|1500}}{{ndash}}1520 he {{nowrap|1=was}} there.",
          "In c. 1500–1520 he was there."),

@@ -71,6 +71,28 @@ def test_a_sample_of_inspect_may_have_failed_or_name_its_item_in_its_metadata(tm
     assert (second.item, second.text) == ("named", "equally li")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": "adept"},
+        {"error": "TimeoutError"},
+        {"error": {"type": "TimeoutError"}},
+        {"scores": [{"answer": "A"}]},
+        {"scores": {"choice": 1}},
+        {"output": "equally likely"},
+        {"output": {"completion": "A", "choices": ["A"]}},
+        {"choices": 5},
+    ],
+)
+def test_a_sample_of_inspect_of_another_form_is_an_error_with_its_number(tmp_path, change):
+    log = json.loads((HERE / "inspect_generate.json").read_text())
+    log["samples"][0].update(change)
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(log))
+    with pytest.raises(UserError, match="sample 1: not a sample as Inspect writes it"):
+        read(file)
+
+
 def test_tables_have_an_item_and_an_answer_in_each_row(tmp_path):
     file = tmp_path / "answers.csv"
     file.write_text('id,why,said\na,"so, so",less likely\nb,none,\n', encoding="utf-8")
@@ -122,6 +144,7 @@ def test_a_faulty_file_is_an_error_of_one_line(tmp_path, name, content, message)
             "line 1: doc has no item_id, it has id; name the item's id",
         ),
         ({"filtered_resps": [["nan", "False"]] * 5}, "line 1: got the answer"),
+        ({"filtered_resps": [[10**400, False]] * 5}, "line 1: got the answer"),
         ({"filtered_resps": [["-1.0", "False"]]}, "line 1: 1 answers to 5 requests"),
         ({"arguments": {}}, "line 1: 5 answers to 0 requests"),
     ],
@@ -131,6 +154,13 @@ def test_a_faulty_sample_is_an_error_with_its_line(tmp_path, change, message):
     file.write_text(json.dumps({**SAMPLE, **change}) + "\n")
     with pytest.raises(UserError, match=message):
         read(file)
+
+
+def test_half_a_surrogate_pair_is_no_answer(tmp_path):
+    file = tmp_path / "samples.jsonl"
+    file.write_text(json.dumps({**SAMPLE, "filtered_resps": ["likely \ud800"]}) + "\n")
+    (answer,) = read(file)
+    assert (answer.text, answer.failure) == (None, "half a surrogate pair, which is no text")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from adnominal import conf
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
-from adnominal.etl.published.pairs import Settings, import_pairs, read
+from adnominal.etl.published.pairs import NOT_ONE_VALUE, Settings, import_pairs, read
 from adnominal.etl.published.reading import NO_TEXT
 from tests.rows import adept_row
 from tests.rows import write as write_rows
@@ -112,6 +112,23 @@ def test_a_row_with_half_a_surrogate_pair_is_dropped(tmp_path):
     assert reading.tables["nli"].num_rows == 1
     (drop,) = reading.drops()
     assert (drop.reason, drop.sample) == (NO_TEXT, r"pairs.jsonl:2 A fake gun A \ud800")
+
+
+@pytest.mark.parametrize(
+    ("field", "reason"),
+    [
+        (float("nan"), "empty text"),
+        (float("inf"), "empty text"),
+        (None, "empty text"),
+        (["A gun"], NOT_ONE_VALUE),
+        ({"en": "A gun"}, NOT_ONE_VALUE),
+    ],
+)
+def test_a_row_whose_field_is_no_text_is_dropped(tmp_path, field, reason):
+    file = write(tmp_path / "pairs.jsonl", [ROWS[0], {**ROWS[1], "b": field}])
+    reading = read(settings(file, *COLUMNS))
+    assert reading.tables["nli"].num_rows == 1
+    assert [drop.reason for drop in reading.drops()] == [reason]
 
 
 def test_blank_lines_are_skipped_and_endings_may_be_in_capitals(tmp_path):

@@ -15,7 +15,7 @@ from adnominal.conf import UserError
 from adnominal.etl.amod.columns import occurrences, pairs
 from adnominal.etl.amod.kernel import bucket_of
 from adnominal.etl.amod.rules import CLEAN, PAPER
-from adnominal.etl.knowledge.inflection import getAllLemmas
+from adnominal.etl.knowledge.inflection import _PLURALS, getAllLemmas, noun_lemma
 from adnominal.etl.lake import arrow
 from adnominal.etl.parsing import check_parser, load_parser
 from adnominal.etl.parsing.tokens import SENTENCES, TOKENS
@@ -265,6 +265,7 @@ def test_an_extension_of_another_version_is_rejected(monkeypatch):
         ),
         ('x "http://y.org/z". <a@b.com>', 'x " http://y.org/z " . < a@b.com >'),
         ('(old)—new "quick"--yes said.”2', '( old ) — new " quick " -- yes said . ”'),
+        ("place‒and door―an end─the", "place ‒ and door ― an end ─ the"),
         # The marks of references are no tokens.
         (
             "garden.1 story,2 house;13 people7 studies,5,6",
@@ -306,6 +307,13 @@ def test_nouns_in_text_without_capitals_are_pairs():
     assert ("new", "blorp") not in counts("the red gate was open. we saw a new blorp there")
 
 
+def test_plurals_that_the_dictionary_lacks_are_those_of_the_other_parsers():
+    extractor = new_extractor()
+    forms = [*_PLURALS, "amphorae", "chateaux", "stomata", "bordeaux", "reggae"]
+    lemmas = {form: extractor.lemmatize(form.encode(), CLASS_OF["NNS"]) for form in forms}
+    assert lemmas == {form: noun_lemma(form, form) for form in forms}
+
+
 @pytest.mark.parametrize(
     ("noun", "lemma"),
     [
@@ -315,6 +323,10 @@ def test_nouns_in_text_without_capitals_are_pairs():
         ("foramen", "foramen"),
         ("women", "woman"),
         ("lobstermen", "lobsterman"),
+        ("craftswomen", "craftswoman"),
+        ("millennia", "millennium"),
+        ("hyphae", "hypha"),
+        ("reggae", "reggae"),
         ("algae", "alga"),
         ("vertebrae", "vertebra"),
         ("stigmata", "stigma"),
