@@ -1,4 +1,4 @@
-"""The answers and figures of long runs, kept in benchmarks/runs: training them again takes hours."""
+"""Answers and figures of long runs, kept in benchmarks/runs: training again takes hours."""
 
 import json
 from pathlib import Path
