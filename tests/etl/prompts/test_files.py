@@ -55,6 +55,17 @@ def test_every_pattern_reads_the_answers_of_the_examples(file):
                 assert (read_answer.state, read_answer.answer) == ("parsed", label)
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_answer_of_nothing_but_the_word_is_read_too(file):
+    task = next(name for name in SUBJECTS if file.stem.startswith(name))
+    for template in read(file.stem, task, form="generate").prompts:
+        for verbaliser in template.verbalisers:
+            for label, word in zip(verbaliser.labels, verbaliser.all, strict=True):
+                for text, answer in ((f"**{word}**.\n", label), (f"{word} or so", None)):
+                    reply = Outcome(text, "stop")
+                    assert read_reply(reply, template, verbaliser, "</think>").answer == answer
+
+
 def test_templates_and_words_are_those_of_the_paper():
     prompts = read("plane", "plane")
     fields = {"premise": "big car", "conclusion": "big vehicle"}
