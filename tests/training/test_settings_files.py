@@ -43,6 +43,7 @@ VALUES = {
     "snli": (2e-05, 3.0, 16, 0.01, 0.019, "linear", 1.0, "accuracy", 0),
     "sygns": (0.0005, 25.0, 128, 0.0, 0.0, "constant", 1.0, "loss", 3),
     "sygns_curve": (0.0005, 25.0, 128, 0.0, 0.0, "constant", 1.0, "loss", 3),
+    "sygns_released": (0.0005, 10.0, 128, 0.0, 0.0, "constant", 1.0, "loss", 0),
     "sygns_sizes": (0.0005, 25.0, 128, 0.0, 0.0, "constant", 1.0, "loss", 3),
 }
 """The values of `NAMES` for each file, as the recorded results had them."""

@@ -143,6 +143,7 @@ class Seq2SeqLearner(Learner):
         """Build vocabularies from the training part of a dataset with target texts."""
         self.dataset = dataset
         self.name = f"{settings.architecture}-{settings.size}"
+        self._learns_padding = settings.padding_loss
         self.vocabularies = vocabularies = Vocabularies.of(dataset)
         self.sources: dict[str, Tokens] = {}
         self.targets: dict[str, Tokens] = {}
@@ -194,19 +195,21 @@ class Seq2SeqLearner(Learner):
     def collate(self, part: str, indices: Ids) -> dict[str, Tensor]:
         """Return `input_ids`, `attention_mask` [batch, source] and `labels` [batch, target].
 
-        Padding is 0 in `input_ids` and -100, which the loss ignores, in `labels`.
+        Padding is 0 in `input_ids` and -100, which the loss ignores, in `labels`; with
+        ``seq2seq.padding_loss`` it is 0 in the labels of the training part too.
         """
         ids = self.sources[part].padded_matrix(indices, PAD)
+        padding = PAD if self._learns_padding and part == "train" else IGNORED
         return {
             "input_ids": torch.from_numpy(ids),
             "attention_mask": torch.from_numpy((ids != PAD).astype(np.int64)),
-            "labels": torch.from_numpy(self.targets[part].padded_matrix(indices, IGNORED)),
+            "labels": torch.from_numpy(self.targets[part].padded_matrix(indices, padding)),
         }
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
         """Return the source and target tokens of a batch, without and with padding."""
         mask, labels = batch["attention_mask"], batch["labels"]
-        return int(mask.sum() + (labels >= 0).sum()), mask.numel() + labels.numel()
+        return int(mask.sum() + (labels > PAD).sum()), mask.numel() + labels.numel()
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Return the teacher-forced logits of each target token and word."""

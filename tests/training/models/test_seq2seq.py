@@ -133,6 +133,13 @@ def test_a_batch_is_padded_to_its_longest_row():
     assert batch["labels"][1, 4:].tolist() == [IGNORED, IGNORED]
 
 
+def test_padding_is_learnt_as_in_the_released_code():
+    _, data = build(dataset(SENTENCES), Seq2Seq(size="tiny", padding_loss=True))
+    batch = data.collate("train", np.array([3, 0]))
+    assert batch["labels"][1, 4:].tolist() == [PAD, PAD]
+    assert data.tokens(batch) == (4 + 3 + 6 + 4, 2 * (4 + 6))
+
+
 # Models
 
 
