@@ -26,14 +26,14 @@ class Seq2Seq:
         "10M", help="parameters; the paper has 10M", choices=("tiny", "4M", "10M", "27M")
     )
     dropout: float = setting(0.1, help="share of units dropped in training")
-    padding_loss: bool = setting(
-        False, help="learn to predict padding too, as the released code of SyGNS does"
-    )
     beam: int = setting(1, help="beam size of decoding; 1: greedy")
     length_penalty: float = setting(
         1.0,
         help="beam search divides log-probability by length to this power: 0 picks the most "
         "probable answer, 1 the best mean per token",
+    )
+    padding_loss: bool = setting(
+        False, help="learn to predict padding too, as the released code of SyGNS does"
     )
 
     def __post_init__(self) -> None:
