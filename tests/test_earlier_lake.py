@@ -77,7 +77,7 @@ class Earlier(NamedTuple):
 
 def extract_archive(folder: Path) -> Earlier:
     with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder)
     return Earlier(str(folder / "lake"), f"sqlite:///{folder / 'mlflow.db'}")
 
 

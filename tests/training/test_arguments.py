@@ -59,7 +59,7 @@ def test_there_are_few_settings_of_ours():
     # The task's and PEFT's are not counted; those of seq2seq are the model of one task.
     assert len(names - {"task", "lora", "seq2seq"}) <= 26
     assert len(dataclasses.fields(Lora)) == 7
-    assert len(dataclasses.fields(Seq2Seq)) == 5
+    assert len(dataclasses.fields(Seq2Seq)) == 6
     recorded = {field.name for field in dataclasses.fields(Recorded)}
     assert recorded - names == {"run_name"}
 

@@ -86,6 +86,8 @@ def words(page: Any) -> list[str]:
 
 def test_a_search_with_filters_changes_result_address_and_title(page, address):
     page.goto(address)
+    # The page listens to what is typed once it knows its corpora.
+    page.wait_for_selector("select[name=corpus] option[value=news]", state="attached")
     page.get_by_label("Word", exact=True).press_sequentially("ke")
     page.wait_for_selector("datalist option[value=key]", state="attached")
     page.get_by_label("Word", exact=True).fill("key")
