@@ -27,8 +27,10 @@ def unit_in_work(start: int, end: int) -> Iterator[None]:
     """
     unit = _Unit(start, end)
     _of_thread.unit = unit
-    yield
-    _of_thread.unit = None
+    try:
+        yield
+    finally:
+        _of_thread.unit = None
     advance(unit.end - unit.reported)
 
 

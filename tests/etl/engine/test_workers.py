@@ -175,6 +175,15 @@ def test_progress_of_workers_is_counted_in_the_job(pool):
     assert progress.bytes_read() - old_progress == 4
 
 
+def test_a_unit_that_failed_takes_no_later_reports():
+    with pytest.raises(OSError, match="gone"), progress.unit_in_work(0, 10):
+        progress.reached(4)
+        raise OSError("gone")
+    old_progress = progress.bytes_read()
+    progress.reached(9)  # of another file
+    assert progress.bytes_read() == old_progress
+
+
 def test_a_local_function_is_pickled_as_a_name():
     big = list(range(100_000))
 
