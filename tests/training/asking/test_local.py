@@ -4,6 +4,7 @@ from lm_eval.api.instance import Instance
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.training.asking import local
 from adnominal.training.asking.local import Local
 from adnominal.training.asking.settings import Settings
 from adnominal.training.models.pretrained import find
@@ -54,6 +55,21 @@ def test_a_batch_has_the_scores_of_its_single_texts(name, request):
     assert tokens == [count for _, counts in alone for count in counts]
     # The test would show nothing if the random weights gave all texts the same answer.
     assert len({round(single[0] - single[1], 3) for single, _ in alone}) > 1
+
+
+def test_batches_are_bounded_in_contexts_and_completions(gpt2, monkeypatch):
+    monkeypatch.setattr(local, "_MOST_COMPLETIONS", {"cpu": 4})
+    lm = model(gpt2, "batch_size=3")
+    contexts = [[1]] * 9 + [[2, 2]] * 2 + [[3], [4], [5], [6]]
+    requests = [(("", ""), context, [7]) for context in contexts]
+    batches = list(lm._by_context(requests))
+    assert [[len(members) for members in batch] for batch in batches] == [
+        *[[2], [4], [4]],
+        *[[1, 1, 1], [1, 1]],
+    ]
+    assert sorted(number for batch in batches for members in batch for number in members) == [
+        *range(len(requests))
+    ]
 
 
 def test_causal_scores_equal_those_of_the_harness(gpt2):
