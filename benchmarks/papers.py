@@ -8,7 +8,7 @@ MLflow experiment ``papers-NAME``.
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -50,6 +50,7 @@ class Experiment:
         hours: estimated CPU hours of one core.
         scores: the MLflow metrics that are recorded, by a short name.
         recipe: of SyGNS's runs, how they were trained.
+        title: of SyGNS's runs, the heading under which docs/sygns.md has them.
         earlier: whether an earlier version trained it in a way that is no setting today; it is not
             run again.
         paper: the place of the printed number by score: paper, table, row, column.
@@ -64,6 +65,7 @@ class Experiment:
     hours: float
     scores: Mapping[str, str]
     recipe: str = ""
+    title: str = ""
     earlier: bool = False
     paper: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -114,11 +116,41 @@ def experiments() -> dict[str, Experiment]:
     """The experiments of papers.yaml by name, longest first; what several of them record is
     declared once, under `scores`."""
     document = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    found = {}
-    for row in sorted(document["experiments"], key=lambda row: (-row["hours"], row["name"])):
-        row["scores"] = document["scores"][row["scores"]]
-        found[row["name"]] = Experiment(**row)
-    return found
+    found = []
+    for entry in document["experiments"]:
+        entry["scores"] = document["scores"][entry["scores"]]
+        found += [Experiment(**row) for row in _expanded(entry)]
+    return {row.name: row for row in sorted(found, key=lambda row: (-row.hours, row.name))}
+
+
+def _expanded(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """An entry as it stands or, with `each`, once for every row of that list.
+
+    A row's words replace their names in braces wherever the entry has them; its hours, multiplied
+    by `times`, are the experiment's, and its runs where the entry gives none.
+    """
+    rows = entry.pop("each", None)
+    if rows is None:
+        yield entry
+        return
+    times = entry.pop("times", 1)
+    for row in rows:
+        words = {f"{{{name}}}": str(word) for name, word in row.items()}
+        filled = {name: _filled(value, words) for name, value in entry.items()}
+        yield {"runs": row["runs"], **filled, "hours": row["hours"] * times}
+
+
+def _filled(value: Any, words: Mapping[str, str]) -> Any:
+    """A value of YAML with its texts' words replaced."""
+    if isinstance(value, str):
+        for name, word in words.items():
+            value = value.replace(name, word)
+        return value
+    if isinstance(value, list):
+        return [_filled(item, words) for item in value]
+    if isinstance(value, dict):
+        return {name: _filled(item, words) for name, item in value.items()}
+    return value
 
 
 def measure(settings: Settings, experiment: Experiment) -> Figures:
@@ -161,7 +193,8 @@ def context(figures: Figures) -> dict[str, Any]:
     rows, unfinished = [], []
     for name, experiment in experiments().items():
         figure = figures.get(name, {"runs": 0, "scores": {}})
-        if figure["runs"] < experiment.runs:
+        # docs/sygns.md lists what is left of those with a title.
+        if figure["runs"] < experiment.runs and not experiment.title:
             unfinished.append(f"{name} ({figure['runs']} of {experiment.runs})")
         scores = [f"{score} {score_text(values)}" for score, values in figure["scores"].items()]
         paper = [f"{score} {number}" for score, number in experiment.printed_numbers().items()]

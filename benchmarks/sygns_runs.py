@@ -1,58 +1,83 @@
-"""The table of SyGNS's runs in docs/sygns.md: recipe, model, form and seed, beside the paper."""
+"""The tables of SyGNS's runs in docs/sygns.md: recipe, model, form and seed, beside the paper."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from adnominal.conf.markdown import table_text
 from benchmarks.papers import Experiment, experiments
 from benchmarks.results import Figures
 
-SCORES = ("EXI", "NUM", "UNI", "valid")
-_NAMES = ("recipe", "model", "form", "seed", *SCORES, "paper, in this order", "hours")
-_RULES = ("---", "---", "---", *("--:" for _ in range(5)), "---", "--:")
-_COMMAND = "python -m benchmarks papers run=true parts={}"
+_NAMES = ("recipe", "model", "form", "seed")
+_COMMAND = 'python -m benchmarks papers run=true "parts=[{}]"'
 
 
-def section(figures: dict[str, Figures]) -> str:
-    """The table, from the recorded figures of the case papers by experiment.
+def section(figures: Mapping[str, Figures]) -> str:
+    """A table of the finished runs under each title, then what was not run.
 
-    An experiment without figures has a row that says so, and its command below the table.
+    Args:
+        figures: the recorded figures of the case papers by experiment.
+
+    Returns:
+        Markdown: for each title of papers.yaml its runs, or none; at the end the commands of the
+        experiments with runs to come, and their cost.
     """
-    rows: list[tuple[str, ...]] = []
-    commands = []
-    for name, experiment in sorted(experiments().items(), key=_order):
-        if experiment.script.endswith("finetune.py") and name.startswith("sygns"):
-            rows += _rows(experiment, figures.get(name))
-            if name not in figures and not experiment.earlier:
-                cost = f"about {experiment.hours:g} CPU hours"
-                commands.append(f"- `{_COMMAND.format(name)}` ({cost})")
-    table = table_text(_NAMES, _RULES, rows)
-    if not commands:
-        return table
-    listed = "\n".join(commands)
-    return f"{table}\n\nNot run, with the command and its cost on one core:\n\n{listed}"
+    known = [entry for entry in experiments().values() if entry.title]
+    known.sort(key=lambda entry: (_table_number(entry), entry.title, entry.recipe, entry.name))
+    parts = []
+    for title, members in groupby(known, key=lambda entry: entry.title):
+        done = [entry for entry in members if entry.name in figures]
+        if done:
+            parts.append(f"**{title}**\n\n{_table(done, figures)}")
+    left = list(_commands(known, figures))
+    if left:
+        parts.append("Not run, with the command and its cost on one core:\n\n" + "\n".join(left))
+    return "\n\n".join(parts)
 
 
-def _order(entry: tuple[str, Experiment]) -> tuple[str, str]:
-    name, experiment = entry
-    return experiment.recipe, name
+def _table_number(entry: Experiment) -> int:
+    """The first of the paper's tables that the title names."""
+    numbers = re.findall(r"tables? (\d+)", entry.title)
+    return int(numbers[0])
 
 
-def _rows(experiment: Experiment, figures: Figures | None) -> Iterator[tuple[str, ...]]:
+def _table(entries: Sequence[Experiment], figures: Mapping[str, Figures]) -> str:
+    """One row a run; the experiments record the same scores."""
+    scores = list(entries[0].scores)
+    names = (*_NAMES, *scores, "paper, in this order", "hours")
+    rules = ("---", "---", "---", "--:", *("--:" for _ in scores), "---", "--:")
+    rows = [row for entry in entries for row in _rows(entry, figures[entry.name])]
+    return table_text(names, rules, rows)
+
+
+def _rows(entry: Experiment, figures: Figures) -> Iterator[tuple[str, ...]]:
     """A row for each run: its seed, its scores in percent, the paper's, and the mean hours."""
-    settings = dict(word.split("=", 1) for word in experiment.settings)
+    settings = dict(word.split("=", 1) for word in entry.settings)
     size = settings.get("seq2seq.size", "10M")
     architecture = settings["seq2seq.architecture"]
     model = "GRU" if architecture == "gru" else architecture.capitalize()
-    what = (experiment.recipe, f"{model}, {size}", settings["task.form"].upper())
-    seeds = settings["seeds"].strip("[]").split(",")
-    printed = experiment.printed_numbers()
-    paper = " / ".join(printed[score] for score in SCORES)
-    if figures is None:
-        for seed in seeds:
-            yield (*what, seed, *("not run" for _ in SCORES), paper, "–")
-        return
+    printed = entry.printed_numbers()
+    paper = " / ".join(printed[score] for score in entry.scores)
     hours = figures["hours"]
     hours_text = "–" if hours is None else f"{hours / figures['runs']:.2f}"
+    seeds = settings["seeds"].strip("[]").split(",")
     for place, seed in enumerate(seeds[: figures["runs"]]):
-        scores = (figures["scores"][score][place] for score in SCORES)
-        yield (*what, seed, *(f"{100 * value:.1f}" for value in scores), paper, hours_text)
+        values = [figures["scores"][score][place] for score in entry.scores]
+        texts = [f"{100 * value:.1f}" for value in values]
+        what = (entry.recipe, f"{model}, {size}", settings["task.form"].upper(), seed)
+        yield (*what, *texts, paper, hours_text)
+
+
+def _commands(entries: Sequence[Experiment], figures: Mapping[str, Figures]) -> Iterator[str]:
+    """For each title one line: its experiments with runs to come, cheapest first, and the cost."""
+
+    def missing(entry: Experiment) -> int:
+        return entry.runs - figures.get(entry.name, {"runs": 0})["runs"]
+
+    for title, members in groupby(entries, key=lambda entry: entry.title):
+        left = [entry for entry in members if not entry.earlier and missing(entry) > 0]
+        if left:
+            left.sort(key=lambda entry: (entry.hours, entry.name))
+            hours = sum(missing(entry) * entry.hours for entry in left)
+            command = _COMMAND.format(",".join(entry.name for entry in left))
+            yield f"- {title}: `{command}` (about {hours:.1f} CPU hours)"

@@ -14,13 +14,39 @@ def test_each_run_has_a_row_beside_the_paper():
     assert f"{recipe} | 1 | 100.0 | 50.0 | 50.0 | 100.0 | {paper} | 0.50 |" in text
 
 
+def test_each_title_has_the_scores_of_its_table():
+    depths = {"depth 2": [0.01], "depth 3": [0.0], "depth 4": [0.0], "valid": [1.0]}
+    figures = {"runs": 1, "hours": 0.5, "scores": depths}
+    text = section({"sygns-productivity-vf-gru": figures})
+    assert "**Productivity (table 9)**\n\n| recipe | model | form | seed | depth 2 |" in text
+    row = "| paper | GRU, 10M | VF | 0 | 1.0 | 0.0 | 0.0 | 100.0 | 0.32 / 0.04 / 0.00 / 100.0 |"
+    assert row in text
+
+
 def test_what_is_not_run_has_its_command_and_cost():
-    text = section({})
-    assert "| paper | GRU, 10M | VF | 0 | not run | not run | not run | not run | 99.7" in text
-    command = "python -m benchmarks papers run=true parts=sygns-one-vf-gru"
-    assert f"- `{command}` (about 0.7 CPU hours)" in text
+    done = {"sygns-embedded-vf-gru": {"runs": 1, "hours": 0.1, "scores": {}}}
+    done["sygns-embedded-vf-gru"]["scores"] = {
+        score: [0.5] for score in experiments()["sygns-embedded-vf-gru"].scores
+    }
+    text = section(done)
+    left = ["vf-transformer", "fol-transformer", "fol-gru", "drs-transformer", "drs-gru"]
+    parts = ",".join(f"sygns-embedded-{name}" for name in left)
+    command = f'python -m benchmarks papers run=true "parts=[{parts}]"'
+    hours = sum(experiments()[f"sygns-embedded-{name}"].hours for name in left)
+    assert f"- Embedded quantifiers (table 10): `{command}` (about {hours:.1f} CPU hours)" in text
     # What an earlier version trained has no command.
-    assert "unfed`" not in text
+    assert "unfed" not in text
+
+
+def test_an_entry_stands_for_an_experiment_a_model_and_form():
+    known = experiments()
+    found = [name for name in known if name.startswith("sygns-negation-two-")]
+    assert len(found) == 6
+    entry = known["sygns-negation-two-drs-transformer"]
+    assert entry.settings[:2] == ["task.form=drs", "seq2seq.architecture=transformer"]
+    assert entry.paper["EXI"] == ["sygns", "table 16, two", "EXI", "Transformer DRS"]
+    systematic = known["sygns-two-drs-transformer"].hours
+    assert entry.hours == 2 * systematic and entry.runs == 1
 
 
 def test_runs_of_an_earlier_version_are_not_run_again():
