@@ -350,8 +350,6 @@ TABLES: dict[str, Table] = {table.name: table for table in _ALL}
 def table(name: str) -> Table:
     """Return the declaration of `name`; raise a `LakeError` listing the tables if unknown."""
     if name not in TABLES:
-        raise LakeError(
-            f"no table {name!r}; known: {', '.join(TABLES)}{spelling_hint(name, TABLES)} "
-            "(python -m etl.lake list shows those that exist)"
-        )
+        hint = spelling_hint(name, TABLES) or f"; known: {', '.join(TABLES)}"
+        raise LakeError(f"no table {name!r}{hint} (adnominal lake list shows those that exist)")
     return TABLES[name]

@@ -36,12 +36,16 @@ class CachedModel(LM):  # type: ignore[misc]
         model.set_cache_hook(self)
         return model
 
+    def count_answers(self, number: int) -> None:
+        """Hear of further answers, found in the store or just given; `Engine` reports progress."""
+
     def add_partial(self, kind: str, arguments: Sequence[Any], result: Any) -> None:
         """Store a result (the interface of the harness's cache hook)."""
         key = request_key(kind, arguments)
         outcome = as_outcome(result)
         self.outcomes[key] = outcome
         self._answered.add(key, outcome)
+        self.count_answers(1)
 
     def generate_until(self, requests: Sequence[Any], **_: Any) -> list[str]:
         """Return the text of each answer, empty where there is none."""
@@ -67,6 +71,7 @@ class CachedModel(LM):  # type: ignore[misc]
                 missing.setdefault(key, request)
         for key in missing:
             self.outcomes.pop(key, None)
+        self.count_answers(len(keys) - len(missing))
         if missing:
             results = getattr(self._model, kind)(list(missing.values()))
             for (key, request), result in zip(missing.items(), results, strict=True):

@@ -39,6 +39,8 @@ class Engine(CachedModel):
         self.computed = 0
         self._settings, self._delimiter = settings, delimiter
         self._fresh: set[bytes] = set()
+        self._report: Callable[[float], None]
+        self._reported, self._expected = 0, 0
 
     def add_partial(self, kind: str, arguments: Sequence[Any], result: Any) -> None:
         """Store a new result.
@@ -54,12 +56,21 @@ class Engine(CachedModel):
         super().add_partial(kind, arguments, outcome)
         self._fresh.add(request_key(kind, arguments))
 
-    def ask(self, requests: Iterable[Request]) -> dict[Request, list[Outcome]]:
+    def count_answers(self, number: int) -> None:
+        """Report the share of the chunk that is answered."""
+        self._reported += number
+        self._report(self._reported / self._expected)
+
+    def ask(
+        self, requests: Iterable[Request], report: Callable[[float], None]
+    ) -> dict[Request, list[Outcome]]:
         """Return the outcomes of a chunk of different requests, in every process.
 
         A request with words has an outcome for each word, another has one. Processes share the
-        requests.
+        requests. `report` receives the share of this process's requests that is answered, from 0 to
+        1, whenever it has grown.
         """
+        self._report = report
         shares = launch.gather(self._share(list(requests)))
         return {request: answer for share in shares for request, answer in share.items()}
 
@@ -69,6 +80,8 @@ class Engine(CachedModel):
             requests[launch.rank() :: launch.world_size()],
             key=lambda request: len(request.examples),
         )
+        self._reported = 0
+        self._expected = sum(len(request.words) or 1 for request in local)
         answers: dict[Request, list[Outcome]] = {}
         # A task of the harness has one number of examples.
         for _, group in groupby(local, key=lambda request: len(request.examples)):

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 
 from adnominal.conf import UserError
 from adnominal.conf.markdown import markdown
-from adnominal.conf.progress import duration
+from adnominal.conf.progress import Progress, duration
 from adnominal.etl.lake.tables import table
 from adnominal.etl.prompts import files as prompts
 from adnominal.etl.prompts.files import Prompts
@@ -235,11 +236,13 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
     is_first = launch.rank() == 0
     asked = Asked(work, predictions_file(folder) if is_first else None)
     excerpt = ""
-    with _store(work, content) as store, closing(asked):
+    bar = Progress("asking", work.questions.count(), unit="questions", silent=not is_first)
+    with _store(work, content) as store, closing(asked), bar as progress:
         engine = Engine(work.backend.load, store, settings, work.questions.delimiter)
         constants = {"run_id": run_id, "model": work.backend.name}
         for questions, requests in _chunks(work.questions):
-            outcomes = engine.ask(requests)
+            report = partial(_reach, progress, asked.questions, len(questions))
+            outcomes = engine.ask(requests, report)
             rows = answers.rows(questions, outcomes, work.items, settings, **constants)
             asked.add(rows, outcomes)
             if settings.form == "generate" and not excerpt:
@@ -271,6 +274,11 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
     replace_text(folder / "table.md", printed)
     texts = {"table.md": printed, "prompts.yaml": work.prompts.text}
     return Outcome({**result, "figures": figures}, metrics=figures, texts=texts)
+
+
+def _reach(progress: Progress, before: int, size: int, share: float) -> None:
+    """Report a share of a chunk of `size` questions, with `before` questions in earlier chunks."""
+    progress.reach(before + int(share * size))
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 from lm_eval.models.huggingface import HFLM
 
 from adnominal.conf import UserError
-from adnominal.conf.progress import Progress
 from adnominal.training import launch
 from adnominal.training.asking.outcomes import LENGTH, STOP, Outcome
 from adnominal.training.asking.settings import Settings
@@ -111,16 +110,14 @@ class Local(HFLM):  # type: ignore[misc]
         lengths = [len(context) + len(completion) for _, context, completion in requests]
         check_lengths(self.name, lengths, self._limit)
         answers: list[tuple[float, bool]] = [(0.0, False)] * len(requests)
-        with Progress("asking", len(requests), unit="completions") as progress:
-            for batch in self._by_context(requests):
-                numbers = [number for members in batch for number in members]
-                sums = self._completion_scores(requests, batch)
-                for number, value in zip(numbers, sums, strict=True):
-                    answers[number] = (value, False)
-                    arguments, _, completion = requests[number]
-                    outcome = _outcome(value, len(completion))
-                    self.cache_hook.add_partial("loglikelihood", arguments, outcome)
-                progress.advance(len(numbers))
+        for batch in self._by_context(requests):
+            numbers = [number for members in batch for number in members]
+            sums = self._completion_scores(requests, batch)
+            for number, value in zip(numbers, sums, strict=True):
+                answers[number] = (value, False)
+                arguments, _, completion = requests[number]
+                outcome = _outcome(value, len(completion))
+                self.cache_hook.add_partial("loglikelihood", arguments, outcome)
         return answers
 
     def _by_context(self, requests: Sequence[_Pair]) -> Iterator[list[list[int]]]:
@@ -142,8 +139,8 @@ class Local(HFLM):  # type: ignore[misc]
         most = _MOST_COMPLETIONS.get(self.device.type, 1024)
         batch: list[list[int]] = []
         completions = 0
-        for context in sorted(contexts, key=cost, reverse=True):
-            numbers = contexts[context]
+        for shared in sorted(contexts, key=cost, reverse=True):
+            numbers = contexts[shared]
             for start in range(0, len(numbers), most):
                 members = numbers[start : start + most]
                 full = len(batch) == int(self.batch_size)
@@ -184,15 +181,13 @@ class Local(HFLM):  # type: ignore[misc]
         order = sorted(range(len(requests)), key=lambda number: -lengths[number])
         texts = [""] * len(requests)
         size = int(self.batch_size)
-        with Progress("asking", len(requests), unit="questions") as progress:
-            for start in range(0, len(order), size):
-                numbers = order[start : start + size]
-                batch = [contexts[number] for number in numbers]
-                outcomes = self._answers(batch, **requests[0].args[1])
-                for number, outcome in zip(numbers, outcomes, strict=True):
-                    texts[number] = outcome.text or ""
-                    self.cache_hook.add_partial("generate_until", requests[number].args, outcome)
-                progress.advance(len(numbers))
+        for start in range(0, len(order), size):
+            numbers = order[start : start + size]
+            batch = [contexts[number] for number in numbers]
+            outcomes = self._answers(batch, **requests[0].args[1])
+            for number, outcome in zip(numbers, outcomes, strict=True):
+                texts[number] = outcome.text or ""
+                self.cache_hook.add_partial("generate_until", requests[number].args, outcome)
         return texts
 
     def _answers(

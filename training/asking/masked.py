@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from lm_eval.api.model import LM
 
 from adnominal.conf import UserError
-from adnominal.conf.progress import Progress
 from adnominal.etl.prompts.files import Prompts, Verbaliser
 from adnominal.training import launch
 from adnominal.training.asking.local import check_lengths, load_weights
@@ -185,16 +184,14 @@ class Masked(LM):  # type: ignore[misc]
         encoded = self.words.encode(gaps)
         order = sorted(range(len(gaps)), key=lambda at: -len(encoded[at].ids))
         results: list[Any] = [None] * len(requests)
-        with Progress("asking", len(gaps), unit="gaps") as progress:
-            for start in range(0, len(order), self._size):
-                batch = order[start : start + self._size]
-                answers = self._answers([encoded[at] for at in batch])
-                for at, answer in zip(batch, answers, strict=True):
-                    for number, place in members[gaps[at]]:
-                        arguments, outcome = requests[number].args, answer[place]
-                        results[number] = outcome.likelihood or (math.nan, False)
-                        self.cache_hook.add_partial("loglikelihood", arguments, outcome)
-                progress.advance(len(batch))
+        for start in range(0, len(order), self._size):
+            batch = order[start : start + self._size]
+            answers = self._answers([encoded[at] for at in batch])
+            for at, answer in zip(batch, answers, strict=True):
+                for number, place in members[gaps[at]]:
+                    arguments, outcome = requests[number].args, answer[place]
+                    results[number] = outcome.likelihood or (math.nan, False)
+                    self.cache_hook.add_partial("loglikelihood", arguments, outcome)
         return results
 
     def _answers(self, encoded: Sequence[Encoded]) -> Iterator[list[Outcome]]:

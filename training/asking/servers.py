@@ -27,7 +27,6 @@ from lm_eval.models.openai_completions import (
 )
 
 from adnominal.conf import JobFailed, UserError
-from adnominal.conf.progress import Progress
 from adnominal.training.asking.outcomes import (
     REFUSED,
     Outcome,
@@ -222,17 +221,15 @@ class Server(TemplateAPI):  # type: ignore[misc]
         outcomes = [_NOT_ASKED] * len(questions)
         pending = iter(enumerate(questions))
 
-        async def work(session: ClientSession, progress: Progress) -> None:
+        async def work(session: ClientSession) -> None:
             for place, question in pending:
                 if self._failures < FAILURES_IN_A_ROW:
                     outcomes[place] = await self._outcome(session, question)
                 if question.arguments is not None:
                     self.cache_hook.add_partial(question.kind, question.arguments, outcomes[place])
-                progress.advance(1)
 
-        with Progress("asking", len(questions), unit="questions") as progress:
-            async with self._session() as session:
-                await asyncio.gather(*(work(session, progress) for _ in range(self._concurrent)))
+        async with self._session() as session:
+            await asyncio.gather(*(work(session) for _ in range(self._concurrent)))
         return outcomes
 
     async def _outcome(self, session: ClientSession, question: Question) -> Outcome:

@@ -160,6 +160,8 @@ async function start() {
   document.getElementById("about").textContent = `Adjective–noun pairs of ${sizes.join(", ")}`
     + (source.about.min_count > 1 ? `; counts of ${source.about.min_count} and more.` : ".");
   form.addEventListener("input", suggest);
+  // Someone may have typed while the server was asked what it has.
+  if (document.activeElement.form === form) suggest({ target: document.activeElement });
   form.addEventListener("change", applyChange);
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -56,7 +56,7 @@ def test_errors_belong_to_the_user_or_to_the_job():
 
 
 def test_an_undeclared_table_is_refused(lake):
-    with pytest.raises(LakeError, match="no table 'pairs'; known: amod_files"):
+    with pytest.raises(LakeError, match="no table 'pairs'; did you mean 'amod_pairs'"):
         lake.read("pairs")
 
 

@@ -96,7 +96,7 @@ def test_an_undeclared_table_is_listed_as_unknown_and_left_alone(call, undeclare
         assert (code, "note: listed_counts" in out) == (0, False)
     assert contents(undeclared_table) == before
     code, _, err = call("show", "listed_counts")
-    assert code == 2 and "no table 'listed_counts'; known: amod_files" in err
+    assert code == 2 and "no table 'listed_counts'; did you mean 'amod_counts'" in err
 
 
 def test_a_lake_of_undeclared_tables_alone_can_be_listed(undeclared_table, tmp_path, capsys):
@@ -323,7 +323,7 @@ def test_export_without_rows_fails(call, tmp_path):
         (["show"], "show needs TABLE"),
         (["show", "limit=3"], "show needs TABLE"),
         (["why", "false"], "why needs ADJECTIVE NOUN"),
-        (["show", "pairs"], "no table 'pairs'; known: amod_files"),
+        (["show", "pairs"], "no table 'pairs'; did you mean 'amod_pairs'"),
         (["show", "sentences"], "no table sentences in lake="),
         (["show", "amod_pairs", "limit=0"], "limit=0: expected 1 or more"),
         (["show", "amod_pairs", "version=7"], "no version 7; expected 0 to 0"),

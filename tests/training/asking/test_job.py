@@ -474,6 +474,19 @@ def test_chunks_give_the_same_rows(run_prompt, gpt2, monkeypatch, chunk):
     assert flat[1] == pytest.approx(flat[0], abs=1e-5)
 
 
+def test_progress_is_through_all_chunks(run_prompt, gpt2, monkeypatch):
+    reached = []
+    monkeypatch.setattr(job, "CHUNK", 5)
+    monkeypatch.setattr(job.Progress, "reach", lambda self, units: reached.append(units))
+    run_prompt(gpt2, *TWO_SHOT)
+    assert reached == sorted(reached) and reached[-1] == 18
+    # Between the ends of chunks too.
+    assert len(set(reached)) > 4
+    reached.clear()
+    run_prompt(gpt2, *TWO_SHOT, out="again")
+    assert reached[-1] == 18
+
+
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_items(gpt2, tmp_path):
     """Five times the items, which are ten chunks instead of two: the same peak."""
@@ -577,8 +590,8 @@ def test_every_process_refuses_a_model_that_the_first_refuses(
 ):
     ask = engine.Engine.ask
 
-    def ask_as_second(self, requests):
-        answers = ask(self, requests)
+    def ask_as_second(self, requests, report):
+        answers = ask(self, requests, report)
         monkeypatch.setenv("RANK", "1")
         return answers
 
