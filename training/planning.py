@@ -80,9 +80,11 @@ def identity(settings: Settings) -> dict[str, Any]:
             default = LIBRARY_DEFAULTS.get(argument.name, default)
             if values[argument.name] == default:
                 del values[argument.name]
+    # Runs from before these settings existed keep their identity.
     if values["labels"] == "gold":
-        # Runs from before this setting existed keep their identity.
         del values["labels"]
+    if not values["seq2seq"]["padding_loss"]:
+        del values["seq2seq"]["padding_loss"]
     return {**values, "batch_size": memory.update_size(settings), "scheme": SCHEME}
 
 

@@ -131,3 +131,10 @@ def test_identity_has_what_decides_a_result():
     more = ["per_device_train_batch_size=8", "gradient_accumulation_steps=4"]
     assert identity(settings(*more)) == plain
     assert "adam_epsilon" not in plain
+
+
+def test_settings_that_came_later_leave_the_identity_of_earlier_runs():
+    plain = identity(settings("batch_size=32"))
+    assert "labels" not in plain and "padding_loss" not in plain["seq2seq"]
+    later = identity(settings("batch_size=32", "labels=soft", "seq2seq.padding_loss=true"))
+    assert later["labels"] == "soft" and later["seq2seq"]["padding_loss"] is True
