@@ -74,7 +74,7 @@ def as_label_studio(path):
             for name, value in row.items()
             if name.startswith("label_")
         ]
-        annotation = {"completed_by": {"email": row["annotator"]}, "was_cancelled": False}
+        annotation = {"completed_by": {"id": row["annotator"]}, "was_cancelled": False}
         annotation |= {"lead_time": float(row["seconds"]), "result": results}
         task["annotations"].append(annotation)
     path.write_text(json.dumps(list(tasks.values())), encoding="utf-8")
