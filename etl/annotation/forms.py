@@ -16,7 +16,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
-from adnominal.conf import ROOT
+from adnominal.conf import ROOT, UserError
 from adnominal.etl.annotation.batches import Question
 from adnominal.etl.annotation.task import AnnotationTask
 
@@ -281,3 +281,29 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of a file.
+
+    Raises:
+        UserError: that is not possible.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+
+
+def write_files(files: Mapping[Path, str]) -> None:
+    """Write the files, in a folder that is made if necessary.
+
+    Raises:
+        UserError: a file cannot be written.
+    """
+    for path, text in files.items():
+        make_folder(path)
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}") from error

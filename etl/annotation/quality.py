@@ -9,7 +9,7 @@ than it needs: the whole instance, as in the paper, where an item had three anno
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from adnominal.conf.checks import check_minimum
 from adnominal.etl.draws import rank
 
 # Changes when the filters' behaviour changes; recorded in the metadata of the tables.
-RULES_VERSION = "quality_v3"
+RULES_VERSION = "quality_v4"
 # The rounds whose answers decide the labels; they share no items.
 LABELLING = ("pilot", "main")
 
@@ -35,6 +35,14 @@ class Answer(NamedTuple):
     condition: str
     batch: str
     page: str
+
+
+def labels_of_items(answers: Iterable[Answer]) -> dict[str, list[int]]:
+    """The labels of each item, in the order of the answers."""
+    labels: dict[str, list[int]] = {}
+    for answer in answers:
+        labels.setdefault(answer.item_id, []).append(answer.label)
+    return labels
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,11 @@ class Filtered:
     excluded: dict[str, list[str]] = field(default_factory=dict)
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
 
+    @property
+    def counting(self) -> list[Answer]:
+        """The answers that count."""
+        return [answer for answers in self.items.values() for answer in answers]
+
 
 def majority_label(labels: Iterable[int], agree: int = 2) -> Label | None:
     """The most frequent label; None if fewer than `agree` gave it, or for a tie."""
@@ -102,15 +115,12 @@ def failed_attention(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
 
     The filter ``attention_failed``.
     """
-    checks: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
-    for answer in answers:
-        if answer.kind == "attention":
-            checks[answer.annotator] += 1
-            failures[answer.annotator] += answer.label != answer.expected
+    checks = [answer for answer in answers if answer.kind == "attention"]
+    failures = Counter(check.annotator for check in checks if check.label != check.expected)
+    totals = Counter(check.annotator for check in checks)
     return {
-        who: f"{count} of {checks[who]} attention checks failed"
-        for who, count in failures.items()
+        annotator: f"{count} of {totals[annotator]} attention checks failed"
+        for annotator, count in failures.items()
         if count > rules.attention_failures
     }
 
@@ -120,28 +130,19 @@ def far_from_gold(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
 
     The filter ``far_from_gold``. It never excludes annotators who saw no gold item.
     """
+    degrees = rules.gold_degrees
     golds: Counter[str] = Counter()
     misses: Counter[str] = Counter()
     for answer in answers:
         if answer.kind == "gold" and answer.expected is not None:
             golds[answer.annotator] += 1
-            misses[answer.annotator] += abs(answer.label - answer.expected) >= rules.gold_degrees
+            misses[answer.annotator] += abs(answer.label - answer.expected) >= degrees
     return {
-        who: f"{count} of {golds[who]} gold items {rules.gold_degrees} degrees or more from gold"
-        for who, count in misses.items()
+        annotator: f"{count} of {golds[annotator]} gold items {degrees} degrees or more from gold"
+        for annotator, count in misses.items()
         # A quotient, since the product of the limit and a number may be below the exact share.
-        if count / golds[who] > rules.gold_share
+        if count / golds[annotator] > rules.gold_share
     }
-
-
-def answered_twice(answers: Iterable[Answer]) -> list[Answer]:
-    """Repeated answers of a person to an item, which has one vote; the first by batch name counts.
-
-    The filter ``answered_twice``.
-    """
-    first: dict[tuple[str, str], Answer] = {}
-    ordered = sorted(answers, key=lambda a: (a.batch, a.page, a))
-    return [a for a in ordered if first.setdefault((a.item_id, a.annotator), a) is not a]
 
 
 def beyond_limit(answers: Iterable[Answer], rules: Rules) -> list[Answer]:
@@ -170,59 +171,48 @@ def filter_answers(answers: Iterable[Answer], rules: Rules, items: Container[str
     people = {answer.annotator for answer in counting}
     checks = [a for a in labelling if a.kind != "item" and a.annotator in people]
     result = Filtered(counting, checks)
-    # First, like a platform's own limit: they do not depend on the other filters.
-    counting = _leave_out(result, "answered_twice", counting, answered_twice(counting))
-    counting = _leave_out(result, "beyond_limit", counting, beyond_limit(counting, rules))
+    # First, like a platform's own limit: it does not depend on the other filters.
+    beyond = {answer: f"item {answer.item_id}" for answer in beyond_limit(counting, rules)}
+    counting = _drop_answers(result, "beyond_limit", counting, beyond)
     for name, rule in (("attention_failed", failed_attention), ("far_from_gold", far_from_gold)):
         reasons = rule(checks, rules)
         result.excluded[name] = sorted(reasons)
-        rejects = [answer for answer in counting if answer.annotator in reasons]
-        counting = _leave_out(result, name, counting, rejects, reasons)
+        rejects = {a: reasons[a.annotator] for a in counting if a.annotator in reasons}
+        counting = _drop_answers(result, name, counting, rejects)
+    _decide_labels(result, counting, rules)
+    return result
 
+
+def _drop_answers(
+    result: Filtered, name: str, answers: Iterable[Answer], rejects: Mapping[Answer, str]
+) -> list[Answer]:
+    """The answers without the `rejects` of filter `name`, which are counted with a reason."""
+    if rejects:
+        first = min(rejects)
+        sample = f"annotator {first.annotator}: {rejects[first]}"
+        result.dropped[f"{name} (answers)"] = (len(rejects), sample)
+    return [answer for answer in answers if answer not in rejects]
+
+
+def _decide_labels(result: Filtered, counting: Iterable[Answer], rules: Rules) -> None:
+    """Label the items with enough answers, if enough of them agree; count the other items."""
     answers_of_item: dict[str, list[Answer]] = {a.item_id: [] for a in result.answers}
     for answer in counting:
         answers_of_item[answer.item_id].append(answer)
     short = []
-    for item_id, answers_left in answers_of_item.items():
-        if len(answers_left) >= rules.answers:
-            result.items[item_id] = answers_left
-        else:
-            short.append(f"item {item_id}: {len(answers_left)} of {rules.answers} answers")
-    if short:
-        result.dropped["few_answers (items)"] = (len(short), short[0])
-    _decide_labels(result, rules)
-    return result
-
-
-def _decide_labels(result: Filtered, rules: Rules) -> None:
-    """Label the items on which enough annotators agree; count the others."""
     disputed = []
-    for item_id, answers in result.items.items():
+    for item_id, answers in answers_of_item.items():
+        if len(answers) < rules.answers:
+            short.append(f"item {item_id}: {len(answers)} of {rules.answers} answers")
+            continue
+        result.items[item_id] = answers
         codes = sorted(answer.label for answer in answers)
         label = majority_label(codes, rules.agree)
         if label is None:
             disputed.append(f"item {item_id}: labels {', '.join(map(str, codes))}")
         else:
             result.labels[item_id] = label
+    if short:
+        result.dropped["few_answers (items)"] = (len(short), short[0])
     if disputed:
         result.dropped["no_agreement (items)"] = (len(disputed), disputed[0])
-
-
-def _leave_out(
-    result: Filtered,
-    name: str,
-    answers: Iterable[Answer],
-    rejects: Sequence[Answer],
-    reasons: Mapping[str, str] | None = None,
-) -> list[Answer]:
-    """The answers without the `rejects` of filter `name`, which are counted.
-
-    `reasons` say by annotator why their answers are rejected.
-    """
-    if rejects:
-        first = min(rejects)
-        reason = reasons[first.annotator] if reasons else f"item {first.item_id}"
-        sample = f"annotator {first.annotator}: {reason}"
-        result.dropped[f"{name} (answers)"] = (len(rejects), sample)
-    rejected = set(rejects)
-    return [answer for answer in answers if answer not in rejected]

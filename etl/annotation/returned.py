@@ -91,9 +91,9 @@ def _csv_lines(text: str, name: str) -> Iterator[tuple[str, dict[str, str]]]:
     """The lines of a filled-in CSV or of Mechanical Turk's results."""
     for number, row in rows_of(text, name):
         place = f"{name}: line {number}"
-        if _MTURK_COLUMNS <= row.keys():
+        if row.keys() >= _MTURK_COLUMNS:
             yield place, _mturk_line(row)
-        elif _CSV_COLUMNS <= row.keys():
+        elif row.keys() >= _CSV_COLUMNS:
             yield place, row
         else:
             raise UserError(

@@ -7,7 +7,6 @@ from typing import Any
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_minimum
-from adnominal.etl.annotation.agreement import MODELS
 from adnominal.etl.annotation.quality import LABELLING, Rules
 
 ROUNDS = (*LABELLING, "expert", "human", "audit")
@@ -135,7 +134,7 @@ class FinishSettings(Rules):
     models: list[str] = setting(
         ["dawid_skene", "mace"],
         help="models of annotators to compare the labels with; models=[] for none",
-        choices=MODELS,
+        choices=("dawid_skene", "mace"),
     )
     report: str | None = setting(
         None, help="file to write the figures to, as JSON", example="report=agreement.json"

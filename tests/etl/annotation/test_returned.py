@@ -120,7 +120,11 @@ def test_a_copy_with_semicolons_is_read(tmp_path):
         ("a.csv", "WorkerId,Input.question_1\nx,q1\n", "unknown format; .* AssignmentStatus"),
         ("a.csv", "", "no answers in it"),
         ("a.csv", f"{CSV}\nb-1,q1,,q2,,ann,\n", "no answers in it"),
-        ("a.csv", f"{MTURK},Answer.label_1\nh1,W1,Approved,30,b-1,q1,s,,3\n", r"Answer\.label_1\.0"),
+        (
+            "a.csv",
+            f"{MTURK},Answer.label_1\nh1,W1,Approved,30,b-1,q1,s,,3\n",
+            r"Answer\.label_1\.0",
+        ),
         ("a.csv", f"{MTURK},Answer.label_1.3\n,,,,b-1,q1,s,,true\n", "line 2: no annotator"),
         ("a.json", "{}", "no answers in it"),
         ("a.json", "[1]", "task 1: no data with annotations"),
