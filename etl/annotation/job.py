@@ -218,7 +218,7 @@ def simulate_answers(settings: SimulateSettings) -> None:
     pages = [list(page) for _, page in groupby(questions, key=lambda question: question.page)]
     people = simulate.annotators(settings.careful, settings.noisy, settings.spammers)
     rows = simulate.simulated_rows(ADEPT, pages, people, settings.answers, settings.seed)
-    write_files({answers_path: csv_text(list(rows[0]), rows)})
+    write_files({answers_path: csv_text(rows)})
     log.info(
         "%s: %s, %s each",
         answers_path,

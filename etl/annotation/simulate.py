@@ -105,7 +105,7 @@ def simulated_rows(
         name = page[0].page
         order = sorted(people, key=lambda p: (rank(seed, "takes", name, p.name), p.name))
         for person in order[:answers]:
-            row: dict[str, Any] = {**page_fields(task, page)}
+            row: dict[str, Any] = {**page_fields(task, page, as_html=False)}
             for number, question in enumerate(page, 1):
                 row[f"label_{number}"] = answer(task, seed, person, question)
             row["annotator"] = f"{SIMULATED}{person.name}"
