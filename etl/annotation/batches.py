@@ -7,17 +7,18 @@ identify questions by hashes; their meaning stays in the table adept_batches.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import NamedTuple
 
 from adnominal.conf import UserError
-from adnominal.etl.annotation.quality import Answer, Rules, failed_attention, majority_label
+from adnominal.etl.annotation.quality import Answer, Rules, failed_attention, labels_of_items
 from adnominal.etl.annotation.settings import ExportSettings
 from adnominal.etl.annotation.task import AnnotationTask
 from adnominal.etl.draws import content_hash, fraction, rank
+
+_GOLD_ANSWERS = 4  # annotators of a pilot (section 4.1)
 
 
 class ShownItem(NamedTuple):
@@ -48,22 +49,18 @@ class Question:
     edition: str
 
 
-def gold_labels(answers: Sequence[Answer], min_alike: int = 4) -> dict[str, int]:
-    """Pilot items to which all annotators, `min_alike` or more, gave the same label.
+def gold_labels(answers: Sequence[Answer]) -> dict[str, int]:
+    """Pilot items to which all annotators, four or more, gave the same label.
 
     Annotators who failed an attention check do not count.
     """
     excluded = failed_attention(answers, Rules())
-    codes: defaultdict[str, list[int]] = defaultdict(list)
-    for answer in answers:
-        where = (answer.round, answer.kind, answer.condition)
-        if where == ("pilot", "item", "context") and answer.annotator not in excluded:
-            codes[answer.item_id].append(answer.label)
+    pilot = [answer for answer in answers if answer.round == "pilot" and answer.kind == "item"]
+    counting = [answer for answer in pilot if answer.annotator not in excluded]
     labels = {}
-    for item_id, codes_of_item in codes.items():
-        label = majority_label(codes_of_item, min_alike)
-        if label is not None and label.agreement == "unanimous":
-            labels[item_id] = label.label
+    for item_id, codes in labels_of_items(counting).items():
+        if len(codes) >= _GOLD_ANSWERS and len(set(codes)) == 1:
+            labels[item_id] = codes[0]
     return labels
 
 

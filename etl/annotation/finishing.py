@@ -23,6 +23,7 @@ from adnominal.etl.annotation.keys import SIMULATED
 from adnominal.etl.annotation.quality import (
     LABELLING,
     RULES_VERSION,
+    Answer,
     Filtered,
     filter_answers,
     labels_of_items,
@@ -78,18 +79,31 @@ def apply_rules(settings: FinishSettings, task: AnnotationTask, items: Container
             f"items in {task.annotations} of lake={settings.lake}; export a batch, then import its "
             "answers"
         )
-    questions = stored_questions(settings.lake, task.batches)
-    batches = {question.batch for question in questions if question.edition == settings.edition}
-    labelling = [a for a in answers if a.kind == "item" and a.round in LABELLING]
-    gone = [a for a in labelling if a.batch in batches and a.item_id not in items]
+    gone = _answers_to_others(settings, task, answers, items)
     if gone:
-        result.dropped["item_gone (answers)"] = (len(gone), f"item {min(gone).item_id}")
+        first = min(gone)
+        result.dropped["item_gone (answers)"] = (len(gone), f"item {first.item_id}")
     figures = report(result, settings.models, task)
     log.info("edition %s\n%s", settings.edition, report_text(figures))
     if settings.report is not None:
         text = json.dumps(figures, ensure_ascii=False, indent=1)
         write_files({Path(settings.report): f"{text}\n"})
     return result
+
+
+def _answers_to_others(
+    settings: FinishSettings,
+    task: AnnotationTask,
+    answers: Iterable[Answer],
+    items: Container[str],
+) -> list[Answer]:
+    """The answers to items of the edition's batches that are not among `items`."""
+    questions = stored_questions(settings.lake, task.batches)
+    batches = {question.batch for question in questions if question.edition == settings.edition}
+    of_edition = [answer for answer in answers if answer.batch in batches]
+    labelling = [answer for answer in of_edition if answer.round in LABELLING]
+    to_items = [answer for answer in labelling if answer.kind == "item"]
+    return [answer for answer in to_items if answer.item_id not in items]
 
 
 def store_results(
@@ -172,13 +186,15 @@ def report(result: Filtered, models: Sequence[str], task: AnnotationTask) -> dic
     parts = {"all answers": result.answers, "answers that count": result.counting}
     agreement: dict[str, dict[str, Any]] = {}
     for name, answers in parts.items():
-        agreement[name] = coefficients(answers)
-        if agreement[name]["items"] and task.middle is not None:
+        figures = coefficients(answers)
+        if figures["items"] and task.middle is not None:
             labels = labels_of_items(answers).values()
-            agreement[name]["disagreements"] = disagreements_by_direction(labels, task.middle)
+            figures["disagreements"] = disagreements_by_direction(labels, task.middle)
+        agreement[name] = figures
     majority = {item_id: decided.label for item_id, decided in result.labels.items()}
-    compared: dict[str, dict[str, Any]] = {model: {} for model in models}
+    compared: dict[str, dict[str, Any]] = {}
     for model in models:
+        compared[model] = {}
         for name, answers in parts.items():
             compared[model][name] = compare_with_model(model, answers, majority, len(task.labels))
     return {

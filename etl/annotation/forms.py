@@ -108,17 +108,20 @@ def mark_added_words(original: str, modified: str) -> str:
 
     Nothing is marked if it differs from the first by more than words at one place.
     """
-    before = [_comparison_key(word) for word in original.split(" ")]
-    after = [_comparison_key(word) for word in modified.split(" ")]
-    words = [_escape(word) for word in modified.split(" ")]
-    operations = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    changes = [operation for operation in operations if operation[0] != "equal"]
+    original_words = original.split(" ")
+    modified_words = modified.split(" ")
+    marked = [_escape(word) for word in modified_words]
+    before = [_comparison_key(word) for word in original_words]
+    after = [_comparison_key(word) for word in modified_words]
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    changes = [operation for operation in matcher.get_opcodes() if operation[0] != "equal"]
     if len(changes) == 1:
         kind, _, _, start, end = changes[0]
+        last = end - 1
         if kind == "insert":
-            words[start] = f"<mark>{words[start]}"
-            words[end - 1] = f"{words[end - 1]}</mark>"
-    return " ".join(words)
+            marked[start] = f"<mark>{marked[start]}"
+            marked[last] = f"{marked[last]}</mark>"
+    return " ".join(marked)
 
 
 def _comparison_key(word: str) -> str:
@@ -168,21 +171,19 @@ def form_text(
 
 def _questions(task: AnnotationTask, page: Sequence[Question], suffix: str) -> str:
     """The questions of a page, with variables in place of their statements."""
-    round = page[0].round
-    question_template = _template(task, f"question.{suffix}")
     option_template = _template(task, f"option.{suffix}")
-    given_template = _template(task, f"given.{suffix}") if round == "audit" else ""
-    questions = []
+    options = ""
+    for code, name in enumerate(task.options(page[0].round)):
+        options += _fill(option_template, code=str(code), option=html.escape(name))
+    given = ""
+    if page[0].round == "audit":
+        given = _template(task, f"given.{suffix}")
+    template = _template(task, f"question.{suffix}")
+    question = _fill(template, given=given, options=options, count=str(len(page)))
+    questions = ""
     for number in range(1, len(page) + 1):
-        place = {"number": str(number), "count": str(len(page))}
-        options = []
-        for code, name in enumerate(task.options(round)):
-            option = html.escape(name)
-            options.append(_fill(option_template, code=str(code), option=option, **place))
-        given = _fill(given_template, **place)
-        question = _fill(question_template, given=given, options="".join(options), **place)
-        questions.append(question)
-    return "".join(questions)
+        questions += _fill(question, number=str(number))
+    return questions
 
 
 def _note(task: AnnotationTask, name: str, text: str, suffix: str) -> str:

@@ -249,19 +249,21 @@ VERBS: Verbs = {
 def run_verb(verbs: Verbs, script: str, argv: Sequence[str] | None = None) -> int:
     """Run one verb with its settings; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words and words[0] in verbs:
-        settings, job = verbs[words[0]]
+    expected = ", ".join(verbs)
+    if not words:
+        return conf.complain(f"got no verb; expected one of {expected} (--help explains)", 2)
+    name = words[0]
+    if name in verbs:
+        settings, job = verbs[name]
         return conf.run(settings, job, words[1:])
-    if words and words[0] in ("--help", "-h", "help"):
+    if name in ("--help", "-h", "help"):
         print(f"{script} VERB key=value … (VERB --help lists its settings)")
         for verb, (_, job) in verbs.items():
-            print(f"  {verb:<9} {(job.__doc__ or '').splitlines()[0]}")
+            description = (job.__doc__ or "").splitlines()[0]
+            print(f"  {verb:<9} {description}")
         return 0
-    got = repr(words[0]) if words else "no verb"
-    hint = spelling_hint(words[0], verbs) if words else ""
-    return conf.complain(
-        f"got {got}; expected one of {', '.join(verbs)}{hint} (--help explains)", 2
-    )
+    hint = spelling_hint(name, verbs)
+    return conf.complain(f"got {name!r}; expected one of {expected}{hint} (--help explains)", 2)
 
 
 main = partial(run_verb, VERBS, "annotate_adept.py")

@@ -135,8 +135,9 @@ def far_from_gold(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
     misses: Counter[str] = Counter()
     for answer in answers:
         if answer.kind == "gold" and answer.expected is not None:
+            distance = abs(answer.label - answer.expected)
             golds[answer.annotator] += 1
-            misses[answer.annotator] += abs(answer.label - answer.expected) >= degrees
+            misses[answer.annotator] += distance >= degrees
     return {
         annotator: f"{count} of {golds[annotator]} gold items {degrees} degrees or more from gold"
         for annotator, count in misses.items()
@@ -167,20 +168,33 @@ def filter_answers(answers: Iterable[Answer], rules: Rules, items: Container[str
     depends on the order of the answers.
     """
     labelling = [answer for answer in answers if answer.round in LABELLING]
-    counting = sorted(a for a in labelling if a.kind == "item" and a.item_id in items)
+    to_items = [answer for answer in labelling if answer.kind == "item"]
+    counting = sorted(answer for answer in to_items if answer.item_id in items)
     people = {answer.annotator for answer in counting}
-    checks = [a for a in labelling if a.kind != "item" and a.annotator in people]
+    to_checks = [answer for answer in labelling if answer.kind != "item"]
+    checks = [answer for answer in to_checks if answer.annotator in people]
     result = Filtered(counting, checks)
     # First, like a platform's own limit: it does not depend on the other filters.
     beyond = {answer: f"item {answer.item_id}" for answer in beyond_limit(counting, rules)}
     counting = _drop_answers(result, "beyond_limit", counting, beyond)
-    for name, rule in (("attention_failed", failed_attention), ("far_from_gold", far_from_gold)):
-        reasons = rule(checks, rules)
-        result.excluded[name] = sorted(reasons)
-        rejects = {a: reasons[a.annotator] for a in counting if a.annotator in reasons}
-        counting = _drop_answers(result, name, counting, rejects)
+    failed = failed_attention(checks, rules)
+    counting = _exclude_people(result, "attention_failed", counting, failed)
+    distant = far_from_gold(checks, rules)
+    counting = _exclude_people(result, "far_from_gold", counting, distant)
     _decide_labels(result, counting, rules)
     return result
+
+
+def _exclude_people(
+    result: Filtered, name: str, answers: Iterable[Answer], reasons: Mapping[str, str]
+) -> list[Answer]:
+    """The answers without those of the people whom filter `name` excludes, each for a reason."""
+    result.excluded[name] = sorted(reasons)
+    rejects = {}
+    for answer in answers:
+        if answer.annotator in reasons:
+            rejects[answer] = reasons[answer.annotator]
+    return _drop_answers(result, name, answers, rejects)
 
 
 def _drop_answers(
@@ -196,22 +210,26 @@ def _drop_answers(
 
 def _decide_labels(result: Filtered, counting: Iterable[Answer], rules: Rules) -> None:
     """Label the items with enough answers, if enough of them agree; count the other items."""
-    answers_of_item: dict[str, list[Answer]] = {a.item_id: [] for a in result.answers}
+    answers_of_item: dict[str, list[Answer]] = {}
+    for answer in result.answers:
+        answers_of_item[answer.item_id] = []
     for answer in counting:
         answers_of_item[answer.item_id].append(answer)
     short = []
     disputed = []
     for item_id, answers in answers_of_item.items():
-        if len(answers) < rules.answers:
-            short.append(f"item {item_id}: {len(answers)} of {rules.answers} answers")
+        size = len(answers)
+        if size < rules.answers:
+            short.append(f"item {item_id}: {size} of {rules.answers} answers")
             continue
         result.items[item_id] = answers
         codes = sorted(answer.label for answer in answers)
         label = majority_label(codes, rules.agree)
-        if label is None:
-            disputed.append(f"item {item_id}: labels {', '.join(map(str, codes))}")
-        else:
+        if label is not None:
             result.labels[item_id] = label
+        else:
+            code_list = ", ".join(map(str, codes))
+            disputed.append(f"item {item_id}: labels {code_list}")
     if short:
         result.dropped["few_answers (items)"] = (len(short), short[0])
     if disputed:

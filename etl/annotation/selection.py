@@ -108,7 +108,7 @@ def select_gold(
 ) -> list[ShownItem]:
     """The gold items, with the sentences shown in the pilot."""
     answers = stored_answers(settings.lake, task.annotations)
-    labels = gold_labels(answers, settings.gold_answers)
+    labels = gold_labels(answers)
     pilot = [q for q in questions if q.round == "pilot" and q.kind == "item"]
     return [
         ShownItem(q.item_id, q.sentence1, q.sentence2, labels[q.item_id])

@@ -42,7 +42,6 @@ class ExportSettings:
     attention: float | None = setting(
         None, help="share of pages with an attention check; default 0.2 in pilot and main, else 0"
     )
-    gold_answers: int = setting(4, help="equal answers of a pilot that make an item gold")
     seed: int = setting(0, help="seed for the choice and order of items and checks")
     consent: str | None = setting(
         None,
@@ -61,7 +60,7 @@ class ExportSettings:
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:
-        check_minimum(self, 1, "items", "per_page", "gold_answers")
+        check_minimum(self, 1, "items", "per_page")
         for name, share in (("gold", self.gold_share), ("attention", self.attention_share)):
             if not 0 <= share <= 1:
                 raise UserError(f"{name}={share:g}: expected a share from 0 to 1")
