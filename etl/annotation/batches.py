@@ -9,7 +9,7 @@ identify questions by hashes; their meaning stays in the table adept_batches.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, groupby
 from typing import NamedTuple
 
 from adnominal.conf import UserError
@@ -64,6 +64,11 @@ def gold_labels(answers: Sequence[Answer]) -> dict[str, int]:
     return labels
 
 
+def pages_of(questions: Iterable[Question]) -> list[list[Question]]:
+    """The questions of each page; they are given page by page."""
+    return [list(page) for _, page in groupby(questions, key=lambda question: question.page)]
+
+
 def compose(
     task: AnnotationTask,
     batch: ExportSettings,
@@ -111,7 +116,9 @@ def compose(
 def _checks_on_page(batch: ExportSettings, kind: str, share: float, page: int) -> int:
     """The number of checks on page `page`: the first n pages have n times `share`."""
     start = fraction(batch.seed, "start", batch.name, kind)
-    return math.floor(start + (page + 1) * share) - math.floor(start + page * share)
+    checks_before = math.floor(start + page * share)
+    checks_after = math.floor(start + (page + 1) * share)
+    return checks_after - checks_before
 
 
 def _attention(batch: ExportSettings, options: Sequence[str], page: int, number: int) -> ShownItem:

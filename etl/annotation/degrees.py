@@ -85,8 +85,7 @@ def finish_degrees(settings: DegreeFinishSettings) -> None:
 
     Replaces source=NAME of the table asp_human, which build_asp.py human=NAME reads.
     """
-    rows = edition_rows(settings.lake, "asp_degree", settings.edition, _COLUMNS)
-    items = {row["item_id"]: row for row in rows if row["test"] in HUMAN}
+    items = {row["item_id"]: row for row in _judged_rows(settings.lake, settings.edition)}
     result = apply_rules(settings, DEGREES, items)
     if not result.items:
         raise UserError(
@@ -97,8 +96,11 @@ def finish_degrees(settings: DegreeFinishSettings) -> None:
     judgements = human_rows(curves, counts, settings.source)
     source = {"source": settings.source}
     store_results(settings, DEGREES, result, "asp_human", source, judgements)
-    for fitted in sorted({(r["test"], r["polarity"], r["threshold"]) for r in judgements}):
-        log.info("%s, %s: threshold %.1f", *fitted)
+    curves_fitted = set()
+    for row in judgements:
+        curves_fitted.add((row["test"], row["polarity"], row["threshold"]))
+    for curve in sorted(curves_fitted):
+        log.info("%s, %s: threshold %.1f", *curve)
 
 
 def select_degrees(
@@ -109,16 +111,18 @@ def select_degrees(
     Raises:
         UserError: too few are left.
     """
-    rows = [
-        row
-        for row in edition_rows(settings.lake, "asp_degree", settings.edition, _COLUMNS)
-        if row["test"] in HUMAN and row["variant"] == "base" and row["group"] < groups
-    ]
+    judged = _judged_rows(settings.lake, settings.edition)
+    base = [row for row in judged if row["variant"] == "base"]
+    rows = [row for row in base if row["group"] < groups]
     left = unasked_rows(rows, settings, questions)
-    return [
-        ShownItem(row["item_id"], row["premise"], row["hypothesis"])
-        for row in left[: settings.items or len(left)]
-    ]
+    size = settings.items or len(left)
+    return [ShownItem(row["item_id"], row["premise"], row["hypothesis"]) for row in left[:size]]
+
+
+def _judged_rows(lake: str, edition: str) -> list[dict[str, Any]]:
+    """The rows of an edition in the tests whose labels come from people."""
+    rows = edition_rows(lake, "asp_degree", edition, _COLUMNS)
+    return [row for row in rows if row["test"] in HUMAN]
 
 
 def shares_of_yes(

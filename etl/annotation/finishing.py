@@ -28,7 +28,7 @@ from adnominal.etl.annotation.quality import (
     filter_answers,
     labels_of_items,
 )
-from adnominal.etl.annotation.selection import edition_rows
+from adnominal.etl.annotation.selection import chosen_variants
 from adnominal.etl.annotation.settings import FinishSettings
 from adnominal.etl.annotation.task import AnnotationTask
 from adnominal.etl.dropped import Dropped, write_dropped
@@ -50,9 +50,7 @@ def finish(settings: FinishSettings) -> None:
     reports how far annotators agree.
     """
     lake, edition = settings.lake, settings.edition
-    columns = ["item_id", "noun", "adjective", "sentence", "modified_sentence", "chosen"]
-    rows = edition_rows(lake, "adept_items", edition, columns)
-    items = {row["item_id"]: row for row in rows if row["chosen"]}
+    items = {item["item_id"]: item for item in chosen_variants(lake, edition)}
     result = apply_rules(settings, ADEPT, items)
     labelled = dataset_rows(result, items, edition, settings.seed)
     if not labelled:
@@ -124,11 +122,13 @@ def store_results(
         "annotations_version": str(arrow.version(lake, task.annotations)),
         "made_of": f"Labels of {counted_annotators(result.counting)}.",
     }
-    data = pa.Table.from_pylist(rows, table(table_name).schema)
+    schema = table(table_name).schema
+    data = pa.Table.from_pylist(rows, schema)
     arrow.replace(lake, table_name, data, partition, job=task.job, metadata=metadata)
     (name,) = partition.values()
-    dropped = sorted(result.dropped.items())
-    drops = [Dropped(table_name, reason, *value) for reason, value in dropped]
+    drops = []
+    for reason, (count, sample) in sorted(result.dropped.items()):
+        drops.append(Dropped(table_name, reason, count, sample))
     write_dropped(lake, f"{task.job}/{name}", drops)
 
 
@@ -144,19 +144,9 @@ def dataset_rows(
     rows = []
     for item_id, label in sorted(result.labels.items()):
         item = items[item_id]
-        sentences = (item["sentence"], item["modified_sentence"])
-        words = (item["adjective"], item["noun"])
-        row = {
-            "item_id": item_id,
-            "sentence1": sentences[0],
-            "sentence2": sentences[1],
-            "modifier": words[0],
-            "noun": words[1],
-            "label": label.label,
-            "agreement": label.agreement,
-            "edition": edition,
-        }
-        rows.append(row | split_columns(*sentences, *words, seed=seed))
+        texts = [item[name] for name in ("sentence1", "sentence2", "modifier", "noun")]
+        row = {**item, **label._asdict(), "edition": edition}
+        rows.append(row | split_columns(*texts, seed=seed))
     return rows
 
 
@@ -192,15 +182,18 @@ def report(result: Filtered, models: Sequence[str], task: AnnotationTask) -> dic
             figures["disagreements"] = disagreements_by_direction(labels, task.middle)
         agreement[name] = figures
     majority = {item_id: decided.label for item_id, decided in result.labels.items()}
+    label_count = len(task.labels)
     compared: dict[str, dict[str, Any]] = {}
     for model in models:
         compared[model] = {}
         for name, answers in parts.items():
-            compared[model][name] = compare_with_model(model, answers, majority, len(task.labels))
+            compared[model][name] = compare_with_model(model, answers, majority, label_count)
+    kinds = Counter(answer.kind for answer in result.checks)
+    annotators = {answer.annotator for answer in result.answers}
     return {
         "answers": len(result.answers),
-        "checks": dict(Counter(answer.kind for answer in result.checks)),
-        "annotators": len({answer.annotator for answer in result.answers}),
+        "checks": dict(kinds),
+        "annotators": len(annotators),
         "excluded": {rule: len(people) for rule, people in result.excluded.items()},
         "dropped": {reason: count for reason, (count, _) in result.dropped.items()},
         "labels": label_figures(result, task),

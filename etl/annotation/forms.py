@@ -12,13 +12,12 @@ import html
 import io
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import groupby
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
 from adnominal.conf import ROOT, UserError
-from adnominal.etl.annotation.batches import Question
+from adnominal.etl.annotation.batches import Question, pages_of
 from adnominal.etl.annotation.task import AnnotationTask
 
 _SHARED_TEXTS = ROOT / "conf" / "annotation"
@@ -57,7 +56,7 @@ def batch_files(
 ) -> dict[Path, str]:
     """The files of a batch, by their paths; `path` is that of its CSV."""
     platform = questions[0].platform
-    pages = [list(page) for _, page in groupby(questions, key=lambda question: question.page)]
+    pages = pages_of(questions)
     rows = [page_fields(task, page, as_html=platform != "csv") for page in pages]
     files = {
         path: csv_text(rows),
@@ -77,7 +76,8 @@ def page_fields(task: AnnotationTask, page: Sequence[Question], as_html: bool) -
     """
     fields = {"batch": page[0].batch, "page": page[0].page}
     for number, question in enumerate(page, 1):
-        first, second = question.sentence1, question.sentence2
+        first = question.sentence1
+        second = question.sentence2
         fields[f"question_{number}"] = question.question_id
         if as_html:
             fields[f"sentence1_{number}"] = _escape(first)
@@ -90,7 +90,8 @@ def page_fields(task: AnnotationTask, page: Sequence[Question], as_html: bool) -
         if question.platform == "csv":
             fields[f"label_{number}"] = ""
     if page[0].platform == "csv":
-        fields |= {"annotator": "", "seconds": ""}
+        fields["annotator"] = ""
+        fields["seconds"] = ""
     return fields
 
 

@@ -10,7 +10,6 @@ import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from adnominal.etl.annotation.answers import (
     key_of,
     stored_questions,
 )
-from adnominal.etl.annotation.batches import Question, ShownItem, compose
+from adnominal.etl.annotation.batches import Question, ShownItem, compose, pages_of
 from adnominal.etl.annotation.finishing import finish
 from adnominal.etl.annotation.forms import Notes, batch_files, csv_text, make_folder, write_files
 from adnominal.etl.annotation.keys import fingerprint, read_key
@@ -215,7 +214,7 @@ def simulate_answers(settings: SimulateSettings) -> None:
             f"batch={settings.batch}: no batch {name!r} was exported from lake={settings.lake}; "
             "expected the lake of the export"
         )
-    pages = [list(page) for _, page in groupby(questions, key=lambda question: question.page)]
+    pages = pages_of(questions)
     people = simulate.annotators(settings.careful, settings.noisy, settings.spammers)
     rows = simulate.simulated_rows(ADEPT, pages, people, settings.answers, settings.seed)
     write_files({answers_path: csv_text(rows)})

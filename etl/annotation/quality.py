@@ -102,12 +102,15 @@ class Filtered:
 
 def majority_label(labels: Iterable[int], agree: int = 2) -> Label | None:
     """The most frequent label; None if fewer than `agree` gave it, or for a tie."""
-    counts = Counter(labels).most_common(2)
-    if not counts or counts[0][1] < agree:
+    ranked = Counter(labels).most_common(2)
+    if not ranked:
         return None
-    if len(counts) > 1 and counts[0][1] == counts[1][1]:
+    label, count = ranked[0]
+    is_tie = len(ranked) > 1 and ranked[1][1] == count
+    if count < agree or is_tie:
         return None
-    return Label(counts[0][0], "unanimous" if len(counts) == 1 else "majority")
+    agreement = "unanimous" if len(ranked) == 1 else "majority"
+    return Label(label, agreement)
 
 
 def failed_attention(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:

@@ -5,7 +5,8 @@ import json
 from typing import Any
 
 from adnominal import conf
-from adnominal.etl.annotation.job import export_batch, finish, import_answers, simulate_answers
+from adnominal.etl.annotation.finishing import finish
+from adnominal.etl.annotation.job import export_batch, import_answers, simulate_answers
 from adnominal.etl.annotation.settings import (
     ExportSettings,
     FinishSettings,

@@ -70,8 +70,8 @@ def test_the_report_can_be_written_as_text_and_as_json():
 
 def test_rows_are_sorted_by_id():
     items = {
-        item: {"sentence": "A key turns.", "modified_sentence": "A false key turns."}
-        | {"adjective": "false", "noun": "key"}
+        item: {"item_id": item, "sentence1": "A key turns.", "sentence2": "A false key turns."}
+        | {"modifier": "false", "noun": "key"}
         for item in LABELS
     }
     rows = dataset_rows(filter_answers(ANSWERS, Rules(), LABELS), items, "mine", 0)
