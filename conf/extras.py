@@ -24,5 +24,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "semantics": ("cvc5",),
     "notebooks": ("IPython",),
     "exports": ("datasets",),
+    "annotation": ("crowdkit",),
 }
 """Packages that the core does not need, by the extra of setup.py that installs them."""

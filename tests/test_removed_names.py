@@ -16,7 +16,7 @@ REMOVED = re.compile(
     r"|select=(?:uncertain|disputed|random)"
     r"|etl\.datasheet|adnominal datasheet|audit_pairs"
     r"|lacking=|gold_of=|samples="
-    r"|judge_asp|adnominal judge\b"
+    r"|judge_asp|adnominal judge\b|gold_answers|answered_twice"
     r"|fast\.silver|ids=FILE"
     r"|`report\.md`|cross_task\]"
     r")"

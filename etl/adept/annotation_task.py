@@ -7,6 +7,7 @@ from adnominal.etl.annotation.task import AnnotationTask
 
 ADEPT = AnnotationTask(
     name="adept",
+    items="adept_items",
     labels=LABELS,
     # The findings of section 4.2 about the labels impossible and necessarily true.
     findings=("clear case", "already so", "another sense", "not well formed", "not so"),

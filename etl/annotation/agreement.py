@@ -1,52 +1,29 @@
-"""Agreement of annotators, and labels by models of annotators.
+"""Agreement of annotators, and labels by models of annotators, of the extra ``annotation``.
 
 Cohen's kappa is scikit-learn's, Fleiss' kappa statsmodels', Krippendorff's alpha and the models are
-crowd-kit's; only the directions of disagreements are counted here. Coefficients are 1 for full
-agreement and 0 at chance level. If only one label was ever used, chance agreement is full as well,
-and they are undefined (None).
+crowd-kit's. Coefficients are 1 for full agreement and 0 at chance level. If only one label was ever
+used, chance agreement is full as well, and they are undefined (None).
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from importlib.util import find_spec
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
-from adnominal.conf import UserError
-from adnominal.etl.annotation.quality import Answer
+import pandas as pd
+from crowdkit.aggregation import MACE, DawidSkene
+from crowdkit.metrics.data import alpha_krippendorff
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats import inter_rater
 
-if TYPE_CHECKING:
-    import pandas as pd
+from adnominal.etl.annotation.quality import Answer, labels_of_items
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Distance: TypeAlias = Callable[[Any, Any], float]
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
-MODELS = ("dawid_skene", "mace")
-SAME_SIDE = "same side"
-ONE_IN_THE_MIDDLE = "one in the middle"
-OPPOSITE_SIDES = "opposite sides"
-DIRECTIONS = (SAME_SIDE, ONE_IN_THE_MIDDLE, OPPOSITE_SIDES)
-_PACKAGES = {"crowdkit": "crowd-kit", "sklearn": "scikit-learn", "statsmodels": "statsmodels"}
-
-
-def check_packages() -> None:
-    """Check that the packages of the extra ``annotation`` are installed.
-
-    Raises:
-        UserError: a package is missing; the message has the install command.
-    """
-    missing = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
-    if missing:
-        raise UserError(
-            f"finish needs {', '.join(missing)}; install it with pip install "
-            "'adnominal[annotation]' (in a checkout: make setup)"
-        )
 
 
 def cohen_kappa(first: Mapping[str, int], second: Mapping[str, int]) -> float | None:
     """The agreement of two raters (Cohen 1960) on the items that both labelled."""
-    from sklearn.metrics import cohen_kappa_score
-
     items = sorted(first.keys() & second.keys())
     first_labels = [first[item] for item in items]
     second_labels = [second[item] for item in items]
@@ -60,8 +37,6 @@ def fleiss_kappa(items: Sequence[Sequence[int]]) -> float | None:
 
     `items` are the labels of each item.
     """
-    from statsmodels.stats import inter_rater
-
     counts, labels = inter_rater.aggregate_raters(items)
     if len(labels) < 2:
         return None
@@ -75,8 +50,6 @@ def krippendorff_alpha(answers: Collection[Answer], level: Level) -> float | Non
     for all at the nominal level, the number of labels between them at the ordinal level, and the
     difference of their codes at the interval level.
     """
-    from crowdkit.metrics.data import alpha_krippendorff
-
     frame = _frame(answers)
     if frame["label"].nunique() < 2:
         return None
@@ -98,27 +71,24 @@ def _ordinal_distance(labels: "pd.Series[int]") -> Distance:
     return lambda first, second: (places[first] - places[second]) ** 2
 
 
-def disagreements_by_direction(items: Iterable[Sequence[int]], middle: int) -> dict[str, int]:
-    """The number of disagreements of each of `DIRECTIONS`.
+def coefficients(answers: Collection[Answer]) -> dict[str, Any]:
+    """Kappa and alphas of the items with two answers or more; only their number if there are none.
 
-    A disagreement is two answers to one item with different labels. ADEPT's section 4.2 reports
-    that many are on the same side of the middle label, such as `more likely` and `necessarily
-    true`. `items` are the labels of each item, `middle` is the code of the middle label.
+    Fleiss' kappa is that of the items with the most frequent number of answers.
     """
-    counts: Counter[str] = Counter()
-    for labels in items:
-        for first, second in combinations(labels, 2):
-            if first != second:
-                counts[_direction(first - middle, second - middle)] += 1
-    return {direction: counts[direction] for direction in DIRECTIONS}
-
-
-def _direction(first: int, second: int) -> str:
-    """The direction of a disagreement between two different distances from the middle."""
-    if first == 0 or second == 0:
-        return ONE_IN_THE_MIDDLE
-    is_same_side = (first > 0) == (second > 0)
-    return SAME_SIDE if is_same_side else OPPOSITE_SIDES
+    labels = labels_of_items(answers)
+    paired = [answer for answer in answers if len(labels[answer.item_id]) > 1]
+    items = [codes for codes in labels.values() if len(codes) > 1]
+    if not items:
+        return {"items": 0}
+    ((raters, items_of_raters),) = Counter(map(len, items)).most_common(1)
+    return {
+        "items": len(items),
+        "raters": raters,
+        "fleiss kappa": fleiss_kappa([codes for codes in items if len(codes) == raters]),
+        "fleiss items": items_of_raters,
+        **{f"alpha {level}": krippendorff_alpha(paired, level) for level in LEVELS},
+    }
 
 
 def labels_by_model(model: str, answers: Collection[Answer]) -> dict[str, int]:
@@ -128,10 +98,8 @@ def labels_by_model(model: str, answers: Collection[Answer]) -> dict[str, int]:
     of items that they label without looking.
 
     Raises:
-        KeyError: the model is not one of `MODELS`.
+        KeyError: the model is neither ``dawid_skene`` nor ``mace``.
     """
-    from crowdkit.aggregation import MACE, DawidSkene
-
     models = {
         "dawid_skene": DawidSkene(n_iter=100),
         # One start is enough: the library draws every restart from the same seed.
@@ -141,9 +109,25 @@ def labels_by_model(model: str, answers: Collection[Answer]) -> dict[str, int]:
     return {str(item): int(label) for item, label in labels.items()}
 
 
-def _frame(answers: Collection[Answer]) -> "pd.DataFrame":
+def _frame(answers: Collection[Answer]) -> pd.DataFrame:
     """The answers in crowd-kit's columns."""
-    import pandas as pd
-
     rows = sorted((answer.item_id, answer.annotator, answer.label) for answer in answers)
     return pd.DataFrame(rows, columns=["task", "worker", "label"])
+
+
+def compare_with_model(
+    model: str, answers: Collection[Answer], labels: Mapping[str, int], label_count: int
+) -> dict[str, Any]:
+    """A model's labels, compared with those of the majority."""
+    if not answers:
+        return {"items": 0}
+    estimated = labels_by_model(model, answers)
+    shared = labels.keys() & estimated.keys()
+    same = sum(estimated[item_id] == labels[item_id] for item_id in shared)
+    counts = Counter(estimated.values())
+    return {
+        "items": len(shared),
+        "same label": same / len(shared) if shared else None,
+        "kappa": cohen_kappa(estimated, labels),
+        "labels": [counts[code] for code in range(label_count)],
+    }

@@ -50,11 +50,6 @@ def stored_answers(lake: str, table: str = "adept_annotations") -> list[Answer]:
     return sorted(answers, key=lambda a: (a.item_id, a.annotator, a.batch, a.page))
 
 
-def stored_labels(lake: str, table: str = "adept_annotations") -> dict[AnswerKey, int]:
-    """The label of each stored answer."""
-    return {key_of(answer._asdict()): answer.label for answer in stored_answers(lake, table)}
-
-
 def counted_annotators(answers: Iterable[Answer]) -> str:
     """The number of annotators: ``3 annotators``, ``25 simulated annotators``, or both."""
     names = {answer.annotator for answer in answers}
@@ -86,10 +81,10 @@ def compare(
     task: AnnotationTask,
     pages: Sequence[AnsweredPage],
     questions: Iterable[Question],
-    stored: Mapping[AnswerKey, int],
+    stored: Mapping[AnswerKey, Mapping[str, Any]],
     secret: bytes,
 ) -> Changes:
-    """Compare a file's pages with the questions that were asked and the stored labels.
+    """Compare a file's pages with the questions that were asked and the stored answers.
 
     Raises:
         UserError: a question was not asked, a label is invalid, an annotator answers a question
@@ -121,10 +116,10 @@ def compare(
             row["label"] = _code(text, task.options(question.round), where)
             if key in rows:
                 raise UserError(f"{where}: a second answer by the same annotator")
-            if stored.get(key, row["label"]) != row["label"]:
+            if key in stored and stored[key]["label"] != row["label"]:
                 raise UserError(
-                    f"{where} was answered {stored[key]} by the same annotator in an earlier "
-                    f"import, {row['label']} here"
+                    f"{where} was answered {stored[key]['label']} by the same annotator in an "
+                    f"earlier import, {row['label']} here"
                 )
             rows[key] = row
     new = {key: row for key, row in rows.items() if key not in stored}

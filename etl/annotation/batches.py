@@ -7,17 +7,18 @@ identify questions by hashes; their meaning stays in the table adept_batches.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, groupby
 from typing import NamedTuple
 
 from adnominal.conf import UserError
-from adnominal.etl.annotation.quality import Answer, Rules, failed_attention, majority_label
+from adnominal.etl.annotation.quality import Answer, Rules, failed_attention, labels_of_items
 from adnominal.etl.annotation.settings import ExportSettings
 from adnominal.etl.annotation.task import AnnotationTask
 from adnominal.etl.draws import content_hash, fraction, rank
+
+_GOLD_ANSWERS = 4  # annotators of a pilot (section 4.1)
 
 
 class ShownItem(NamedTuple):
@@ -48,23 +49,24 @@ class Question:
     edition: str
 
 
-def gold_labels(answers: Sequence[Answer], min_alike: int = 4) -> dict[str, int]:
-    """Pilot items to which all annotators, `min_alike` or more, gave the same label.
+def gold_labels(answers: Sequence[Answer]) -> dict[str, int]:
+    """Pilot items to which all annotators, four or more, gave the same label.
 
     Annotators who failed an attention check do not count.
     """
     excluded = failed_attention(answers, Rules())
-    codes: defaultdict[str, list[int]] = defaultdict(list)
-    for answer in answers:
-        where = (answer.round, answer.kind, answer.condition)
-        if where == ("pilot", "item", "context") and answer.annotator not in excluded:
-            codes[answer.item_id].append(answer.label)
+    pilot = [answer for answer in answers if answer.round == "pilot" and answer.kind == "item"]
+    counting = [answer for answer in pilot if answer.annotator not in excluded]
     labels = {}
-    for item_id, codes_of_item in codes.items():
-        label = majority_label(codes_of_item, min_alike)
-        if label is not None and label.agreement == "unanimous":
-            labels[item_id] = label.label
+    for item_id, codes in labels_of_items(counting).items():
+        if len(codes) >= _GOLD_ANSWERS and len(set(codes)) == 1:
+            labels[item_id] = codes[0]
     return labels
+
+
+def pages_of(questions: Iterable[Question]) -> list[list[Question]]:
+    """The questions of each page; they are given page by page."""
+    return [list(page) for _, page in groupby(questions, key=lambda question: question.page)]
 
 
 def compose(
@@ -114,7 +116,9 @@ def compose(
 def _checks_on_page(batch: ExportSettings, kind: str, share: float, page: int) -> int:
     """The number of checks on page `page`: the first n pages have n times `share`."""
     start = fraction(batch.seed, "start", batch.name, kind)
-    return math.floor(start + (page + 1) * share) - math.floor(start + page * share)
+    checks_before = math.floor(start + page * share)
+    checks_after = math.floor(start + (page + 1) * share)
+    return checks_after - checks_before
 
 
 def _attention(batch: ExportSettings, options: Sequence[str], page: int, number: int) -> ShownItem:

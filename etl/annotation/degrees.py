@@ -12,30 +12,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
-from adnominal.conf import UserError, setting, settings_hash
-from adnominal.etl.annotation.agreement import check_packages
-from adnominal.etl.annotation.answers import counted_annotators, stored_answers
+from adnominal.conf import UserError, setting
 from adnominal.etl.annotation.batches import Question, ShownItem
-from adnominal.etl.annotation.finishing import report, report_text
-from adnominal.etl.annotation.job import (
-    Verbs,
-    export_batch,
-    import_answers,
-    lost_text,
-    run_verb,
-    write_drops,
-    write_report,
-)
-from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Answer, filter_answers
+from adnominal.etl.annotation.finishing import apply_rules, lost_text, store_results
+from adnominal.etl.annotation.job import Verbs, export_batch, import_answers, run_verb
+from adnominal.etl.annotation.quality import LABELLING, Answer
 from adnominal.etl.annotation.selection import edition_rows, unasked_rows
 from adnominal.etl.annotation.settings import ExportSettings, FinishSettings, ImportSettings
 from adnominal.etl.asp.annotation_task import DEGREES
 from adnominal.etl.asp.gold import HUMAN
 from adnominal.etl.asp.judgements import Panel, human_rows
-from adnominal.etl.lake import arrow
-from adnominal.etl.lake.tables import table
 
 _COLUMNS = ["item_id", "test", "variant", "group", "polarity", "z", "premise", "hypothesis"]
 log = logging.getLogger("adnominal")
@@ -99,38 +85,22 @@ def finish_degrees(settings: DegreeFinishSettings) -> None:
 
     Replaces source=NAME of the table asp_human, which build_asp.py human=NAME reads.
     """
-    check_packages()
-    lake = settings.lake
-    rows = edition_rows(lake, "asp_degree", settings.edition, _COLUMNS)
-    items = {row["item_id"]: row for row in rows if row["test"] in HUMAN}
-    result = filter_answers(stored_answers(lake, DEGREES.annotations), settings, items)
-    if not result.answers:
-        raise UserError(
-            f"edition={settings.edition}: no judgements of its rows in asp_annotations of "
-            f"lake={lake}; export a batch, then import its answers"
-        )
-    figures = report(result, settings.models, DEGREES)
-    log.info("source %s\n%s", settings.source, report_text(figures))
-    counting = [answer for answers in result.items.values() for answer in answers]
-    if not counting:
+    items = {row["item_id"]: row for row in _judged_rows(settings.lake, settings.edition)}
+    result = apply_rules(settings, DEGREES, items)
+    if not result.items:
         raise UserError(
             f"source={settings.source}: the rules leave no question ({lost_text(result)}); "
             f"expected {settings.answers} answers to each, or answers= with fewer"
         )
-    curves, counts = shares_of_yes(counting, items)
+    curves, counts = shares_of_yes(result.counting, items)
     judgements = human_rows(curves, counts, settings.source)
-    write_report(settings, figures)
-    metadata = {
-        "settings": settings_hash(settings),
-        "rules": RULES_VERSION,
-        "made_of": f"Judgements of {counted_annotators(counting)}.",
-    }
-    data = pa.Table.from_pylist(judgements, table("asp_human").schema)
     source = {"source": settings.source}
-    arrow.replace(lake, "asp_human", data, source, job=DEGREES.job, metadata=metadata)
-    write_drops(lake, "asp_human", f"{DEGREES.job}/{settings.source}", result)
-    for fitted in sorted({(r["test"], r["polarity"], r["threshold"]) for r in judgements}):
-        log.info("%s, %s: threshold %.1f", *fitted)
+    store_results(settings, DEGREES, result, "asp_human", source, judgements)
+    curves_fitted = set()
+    for row in judgements:
+        curves_fitted.add((row["test"], row["polarity"], row["threshold"]))
+    for curve in sorted(curves_fitted):
+        log.info("%s, %s: threshold %.1f", *curve)
 
 
 def select_degrees(
@@ -141,16 +111,18 @@ def select_degrees(
     Raises:
         UserError: too few are left.
     """
-    rows = [
-        row
-        for row in edition_rows(settings.lake, "asp_degree", settings.edition, _COLUMNS)
-        if row["test"] in HUMAN and row["variant"] == "base" and row["group"] < groups
-    ]
+    judged = _judged_rows(settings.lake, settings.edition)
+    base = [row for row in judged if row["variant"] == "base"]
+    rows = [row for row in base if row["group"] < groups]
     left = unasked_rows(rows, settings, questions)
-    return [
-        ShownItem(row["item_id"], row["premise"], row["hypothesis"])
-        for row in left[: settings.items or len(left)]
-    ]
+    size = settings.items or len(left)
+    return [ShownItem(row["item_id"], row["premise"], row["hypothesis"]) for row in left[:size]]
+
+
+def _judged_rows(lake: str, edition: str) -> list[dict[str, Any]]:
+    """The rows of an edition in the tests whose labels come from people."""
+    rows = edition_rows(lake, "asp_degree", edition, _COLUMNS)
+    return [row for row in rows if row["test"] in HUMAN]
 
 
 def shares_of_yes(

@@ -6,12 +6,10 @@ No Spark session is started: `etl.lake.arrow` handles the tens of thousands of a
 """
 
 import dataclasses
-import json
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +22,19 @@ from adnominal.conf.help import spelling_hint
 from adnominal.conf.numbers import count_of
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation import simulate
-from adnominal.etl.annotation.agreement import check_packages
 from adnominal.etl.annotation.answers import (
+    AnswerKey,
     Changes,
     compare,
-    counted_annotators,
     key_of,
-    stored_answers,
-    stored_labels,
     stored_questions,
 )
-from adnominal.etl.annotation.batches import Question, ShownItem, compose
-from adnominal.etl.annotation.finishing import dataset_rows, report, report_text, store_votes
-from adnominal.etl.annotation.forms import Notes, batch_files, csv_text
+from adnominal.etl.annotation.batches import Question, ShownItem, compose, pages_of
+from adnominal.etl.annotation.finishing import finish
+from adnominal.etl.annotation.forms import Notes, batch_files, csv_text, make_folder, write_files
 from adnominal.etl.annotation.keys import fingerprint, read_key
-from adnominal.etl.annotation.quality import LABELLING, RULES_VERSION, Filtered, filter_answers
 from adnominal.etl.annotation.returned import read_answers
-from adnominal.etl.annotation.selection import edition_rows, select_gold, select_items
+from adnominal.etl.annotation.selection import select_gold, select_items
 from adnominal.etl.annotation.settings import (
     ExportSettings,
     FinishSettings,
@@ -48,7 +42,6 @@ from adnominal.etl.annotation.settings import (
     SimulateSettings,
 )
 from adnominal.etl.annotation.task import AnnotationTask
-from adnominal.etl.dropped import Dropped, write_dropped
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
 
@@ -73,7 +66,7 @@ def export_batch(
     if settings.again:
         if not previous:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
-        complete_parts(write_parts(batch_files(task, path, previous, notes)))
+        write_files(batch_files(task, path, previous, notes))
         log.info("batch %s: %s written again", settings.name, count_of(len(previous), "question"))
         return
     if previous:
@@ -89,7 +82,7 @@ def export_batch(
     existing = sorted(str(name) for name in files if name.exists())
     if existing:
         raise UserError(f"batch={path}: {', '.join(existing)} already exists; give another name")
-    parts = write_parts(files)
+    make_folder(path)
     rows = [dataclasses.asdict(question) for question in questions]
     commit = arrow.append(
         settings.lake,
@@ -101,7 +94,7 @@ def export_batch(
     )
     if commit.skipped:
         raise JobFailed("another export ran at the same time; nothing was changed, run it again")
-    complete_parts(parts)
+    write_files(files)
     kinds = [question.kind for question in questions]
     log.info(
         "batch %s: %s with %s, %s, %s in %s",
@@ -145,7 +138,10 @@ def import_answers(settings: ImportSettings, task: AnnotationTask = ADEPT) -> No
     secret = read_key(settings.key_path(), settings.lake, make=base is None)
     if base is not None:
         _check_key(settings, task, fingerprint(secret))
-    stored = stored_labels(settings.lake, task.annotations)
+    stored = {}
+    if base is not None:
+        rows = arrow.read(settings.lake, task.annotations, version=base).to_pylist()
+        stored = {key_of(row): row for row in rows}
     new = compare(task, pages, questions, stored, secret)
     log.info(
         "%s: %s of %s, %d already stored; %s unanswered, %s rejected or cancelled (%s removed)",
@@ -157,7 +153,7 @@ def import_answers(settings: ImportSettings, task: AnnotationTask = ADEPT) -> No
         count_of(sum(page.rejected for page in pages), "page"),
         count_of(len(new.withdrawn), "stored answer"),
     )
-    _store(settings.lake, task, new, base, {"key": fingerprint(secret)})
+    _store(settings.lake, task, stored, new, base, {"key": fingerprint(secret)})
 
 
 def _check_key(settings: ImportSettings, task: AnnotationTask, mark: str) -> None:
@@ -173,28 +169,25 @@ def _check_key(settings: ImportSettings, task: AnnotationTask, mark: str) -> Non
 def _store(
     lake: str,
     task: AnnotationTask,
+    stored: Mapping[AnswerKey, dict[str, Any]],
     new: Changes,
     base: int | None,
     metadata: Mapping[str, str],
 ) -> None:
-    """Change the stored answers, in a commit for each round, from version `base` on.
+    """Change the `stored` answers of version `base`, in a commit for each round.
 
     Raises:
         JobFailed: another import committed first.
     """
-    name = task.annotations
-    changed_rounds = {key.round for key in new.rows.keys() | new.withdrawn}
-    for round in sorted(changed_rounds):
-        stored = []
-        if base is not None:
-            where = [("round", "=", round)]
-            stored = arrow.read(lake, name, version=base, where=where).to_pylist()
-        rows = [row for row in stored if key_of(row) not in new.withdrawn]
-        rows += [row for key, row in new.rows.items() if key.round == round]
+    answers = {**stored, **new.rows}
+    for key in new.withdrawn:
+        del answers[key]
+    for round in sorted({key.round for key in [*new.rows, *new.withdrawn]}):
+        rows = [row for key, row in answers.items() if key.round == round]
         commit = arrow.replace(
             lake,
-            name,
-            pa.Table.from_pylist(rows, table(name).schema),
+            task.annotations,
+            pa.Table.from_pylist(rows, table(task.annotations).schema),
             {"round": round},
             allow_empty=True,
             base=base,
@@ -205,71 +198,6 @@ def _store(
         if commit.skipped:
             raise JobFailed("another import ran at the same time; run this one again")
         base = commit.version
-
-
-def finish(settings: FinishSettings) -> None:
-    """Build the dataset: apply the quality rules, decide labels, measure agreement, and split.
-
-    Replaces edition=NAME of the table adept, with the votes of its items in label_votes, and
-    reports how far annotators agree.
-    """
-    check_packages()
-    lake, edition = settings.lake, settings.edition
-    columns = ["item_id", "noun", "adjective", "sentence", "modified_sentence", "chosen"]
-    rows = edition_rows(lake, "adept_items", edition, columns)
-    items = {row["item_id"]: row for row in rows if row["chosen"]}
-    answers = stored_answers(lake)
-    result = filter_answers(answers, settings, items)
-    if not result.answers:
-        raise UserError(
-            f"edition={edition}: no answers of round {' or '.join(LABELLING)} to its items in "
-            f"adept_annotations of lake={lake}; export a batch, then import its answers"
-        )
-    batches = {question.batch for question in stored_questions(lake) if question.edition == edition}
-    to_items = [a for a in answers if a.kind == "item" and a.round in LABELLING]
-    gone = [a for a in to_items if a.batch in batches and a.item_id not in items]
-    if gone:
-        # The edition was rebuilt with other items.
-        result.dropped["item_gone (answers)"] = (len(gone), f"item {min(gone).item_id}")
-    figures = report(result, settings.models)
-    log.info("edition %s\n%s", edition, report_text(figures))
-    write_report(settings, figures)
-    labelled = dataset_rows(result, items, edition, settings.seed)
-    if not labelled:
-        lost = lost_text(result)
-        raise JobFailed(f"edition={edition}: the rules leave no item ({lost}); nothing was changed")
-    counting = [answer for of_item in result.items.values() for answer in of_item]
-    metadata = {
-        "settings": settings_hash(settings),
-        "seed": str(settings.seed),
-        "rules": RULES_VERSION,
-        "items_version": str(arrow.version(lake, "adept_items")),
-        "annotations_version": str(arrow.version(lake, "adept_annotations")),
-        "made_of": f"Labels of {counted_annotators(counting)}.",
-    }
-    data = pa.Table.from_pylist(labelled, table("adept").schema)
-    arrow.replace(lake, "adept", data, {"edition": edition}, job=ADEPT.job, metadata=metadata)
-    store_votes(lake, result, edition, ADEPT.job)
-    write_drops(lake, "adept", f"{ADEPT.job}/{edition}", result)
-    log.info("adept: %d rows of edition %s", len(labelled), edition)
-
-
-def write_report(settings: FinishSettings, figures: Mapping[str, Any]) -> None:
-    """Write the figures of the agreement to report=FILE, if it is given."""
-    if settings.report is not None:
-        text = json.dumps(figures, ensure_ascii=False, indent=1)
-        complete_parts(write_parts({Path(settings.report): f"{text}\n"}))
-
-
-def lost_text(result: Filtered) -> str:
-    """What the rules have dropped, in words."""
-    return "; ".join(f"{count} {reason}" for reason, (count, _) in result.dropped.items())
-
-
-def write_drops(lake: str, table_name: str, job: str, result: Filtered) -> None:
-    """Record what the rules have dropped on the way to a table."""
-    dropped = sorted(result.dropped.items())
-    write_dropped(lake, job, [Dropped(table_name, reason, *value) for reason, value in dropped])
 
 
 def simulate_answers(settings: SimulateSettings) -> None:
@@ -286,10 +214,10 @@ def simulate_answers(settings: SimulateSettings) -> None:
             f"batch={settings.batch}: no batch {name!r} was exported from lake={settings.lake}; "
             "expected the lake of the export"
         )
-    pages = [list(page) for _, page in groupby(questions, key=lambda question: question.page)]
+    pages = pages_of(questions)
     people = simulate.annotators(settings.careful, settings.noisy, settings.spammers)
     rows = simulate.simulated_rows(ADEPT, pages, people, settings.answers, settings.seed)
-    complete_parts(write_parts({answers_path: csv_text(list(rows[0]), rows)}))
+    write_files({answers_path: csv_text(rows)})
     log.info(
         "%s: %s, %s each",
         answers_path,
@@ -307,30 +235,6 @@ def _transaction_number(base: int | None) -> int:
     return 0 if base is None else base + 1
 
 
-def write_parts(files: Mapping[Path, str]) -> dict[Path, Path]:
-    """Write files under temporary names, each beside its final name.
-
-    Raises:
-        UserError: a file cannot be written.
-    """
-    parts = {}
-    for path, text in files.items():
-        part = path.with_name(f".{path.name}.part")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"{path}: {error.strerror}") from error
-        parts[part] = path
-    return parts
-
-
-def complete_parts(parts: Mapping[Path, Path]) -> None:
-    """Rename the files of `write_parts` to their final names."""
-    for part, path in parts.items():
-        part.replace(path)
-
-
 Verbs = Mapping[str, tuple[type, Callable[[Any], None]]]
 
 VERBS: Verbs = {
@@ -344,19 +248,21 @@ VERBS: Verbs = {
 def run_verb(verbs: Verbs, script: str, argv: Sequence[str] | None = None) -> int:
     """Run one verb with its settings; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words and words[0] in verbs:
-        settings, job = verbs[words[0]]
+    expected = ", ".join(verbs)
+    if not words:
+        return conf.complain(f"got no verb; expected one of {expected} (--help explains)", 2)
+    name = words[0]
+    if name in verbs:
+        settings, job = verbs[name]
         return conf.run(settings, job, words[1:])
-    if words and words[0] in ("--help", "-h", "help"):
+    if name in ("--help", "-h", "help"):
         print(f"{script} VERB key=value … (VERB --help lists its settings)")
         for verb, (_, job) in verbs.items():
-            print(f"  {verb:<9} {(job.__doc__ or '').splitlines()[0]}")
+            description = (job.__doc__ or "").splitlines()[0]
+            print(f"  {verb:<9} {description}")
         return 0
-    got = repr(words[0]) if words else "no verb"
-    hint = spelling_hint(words[0], verbs) if words else ""
-    return conf.complain(
-        f"got {got}; expected one of {', '.join(verbs)}{hint} (--help explains)", 2
-    )
+    hint = spelling_hint(name, verbs)
+    return conf.complain(f"got {name!r}; expected one of {expected}{hint} (--help explains)", 2)
 
 
 main = partial(run_verb, VERBS, "annotate_adept.py")

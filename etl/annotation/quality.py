@@ -9,7 +9,7 @@ than it needs: the whole instance, as in the paper, where an item had three anno
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from adnominal.conf.checks import check_minimum
 from adnominal.etl.draws import rank
 
 # Changes when the filters' behaviour changes; recorded in the metadata of the tables.
-RULES_VERSION = "quality_v3"
+RULES_VERSION = "quality_v4"
 # The rounds whose answers decide the labels; they share no items.
 LABELLING = ("pilot", "main")
 
@@ -35,6 +35,14 @@ class Answer(NamedTuple):
     condition: str
     batch: str
     page: str
+
+
+def labels_of_items(answers: Iterable[Answer]) -> dict[str, list[int]]:
+    """The labels of each item, in the order of the answers."""
+    labels: dict[str, list[int]] = {}
+    for answer in answers:
+        labels.setdefault(answer.item_id, []).append(answer.label)
+    return labels
 
 
 @dataclass(frozen=True)
@@ -86,15 +94,23 @@ class Filtered:
     excluded: dict[str, list[str]] = field(default_factory=dict)
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
 
+    @property
+    def counting(self) -> list[Answer]:
+        """The answers that count."""
+        return [answer for answers in self.items.values() for answer in answers]
+
 
 def majority_label(labels: Iterable[int], agree: int = 2) -> Label | None:
     """The most frequent label; None if fewer than `agree` gave it, or for a tie."""
-    counts = Counter(labels).most_common(2)
-    if not counts or counts[0][1] < agree:
+    ranked = Counter(labels).most_common(2)
+    if not ranked:
         return None
-    if len(counts) > 1 and counts[0][1] == counts[1][1]:
+    label, count = ranked[0]
+    is_tie = len(ranked) > 1 and ranked[1][1] == count
+    if count < agree or is_tie:
         return None
-    return Label(counts[0][0], "unanimous" if len(counts) == 1 else "majority")
+    agreement = "unanimous" if len(ranked) == 1 else "majority"
+    return Label(label, agreement)
 
 
 def failed_attention(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
@@ -102,15 +118,12 @@ def failed_attention(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
 
     The filter ``attention_failed``.
     """
-    checks: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
-    for answer in answers:
-        if answer.kind == "attention":
-            checks[answer.annotator] += 1
-            failures[answer.annotator] += answer.label != answer.expected
+    checks = [answer for answer in answers if answer.kind == "attention"]
+    failures = Counter(check.annotator for check in checks if check.label != check.expected)
+    totals = Counter(check.annotator for check in checks)
     return {
-        who: f"{count} of {checks[who]} attention checks failed"
-        for who, count in failures.items()
+        annotator: f"{count} of {totals[annotator]} attention checks failed"
+        for annotator, count in failures.items()
         if count > rules.attention_failures
     }
 
@@ -120,28 +133,20 @@ def far_from_gold(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
 
     The filter ``far_from_gold``. It never excludes annotators who saw no gold item.
     """
+    degrees = rules.gold_degrees
     golds: Counter[str] = Counter()
     misses: Counter[str] = Counter()
     for answer in answers:
         if answer.kind == "gold" and answer.expected is not None:
+            distance = abs(answer.label - answer.expected)
             golds[answer.annotator] += 1
-            misses[answer.annotator] += abs(answer.label - answer.expected) >= rules.gold_degrees
+            misses[answer.annotator] += distance >= degrees
     return {
-        who: f"{count} of {golds[who]} gold items {rules.gold_degrees} degrees or more from gold"
-        for who, count in misses.items()
+        annotator: f"{count} of {golds[annotator]} gold items {degrees} degrees or more from gold"
+        for annotator, count in misses.items()
         # A quotient, since the product of the limit and a number may be below the exact share.
-        if count / golds[who] > rules.gold_share
+        if count / golds[annotator] > rules.gold_share
     }
-
-
-def answered_twice(answers: Iterable[Answer]) -> list[Answer]:
-    """Repeated answers of a person to an item, which has one vote; the first by batch name counts.
-
-    The filter ``answered_twice``.
-    """
-    first: dict[tuple[str, str], Answer] = {}
-    ordered = sorted(answers, key=lambda a: (a.batch, a.page, a))
-    return [a for a in ordered if first.setdefault((a.item_id, a.annotator), a) is not a]
 
 
 def beyond_limit(answers: Iterable[Answer], rules: Rules) -> list[Answer]:
@@ -166,63 +171,69 @@ def filter_answers(answers: Iterable[Answer], rules: Rules, items: Container[str
     depends on the order of the answers.
     """
     labelling = [answer for answer in answers if answer.round in LABELLING]
-    counting = sorted(a for a in labelling if a.kind == "item" and a.item_id in items)
+    to_items = [answer for answer in labelling if answer.kind == "item"]
+    counting = sorted(answer for answer in to_items if answer.item_id in items)
     people = {answer.annotator for answer in counting}
-    checks = [a for a in labelling if a.kind != "item" and a.annotator in people]
+    to_checks = [answer for answer in labelling if answer.kind != "item"]
+    checks = [answer for answer in to_checks if answer.annotator in people]
     result = Filtered(counting, checks)
-    # First, like a platform's own limit: they do not depend on the other filters.
-    counting = _leave_out(result, "answered_twice", counting, answered_twice(counting))
-    counting = _leave_out(result, "beyond_limit", counting, beyond_limit(counting, rules))
-    for name, rule in (("attention_failed", failed_attention), ("far_from_gold", far_from_gold)):
-        reasons = rule(checks, rules)
-        result.excluded[name] = sorted(reasons)
-        rejects = [answer for answer in counting if answer.annotator in reasons]
-        counting = _leave_out(result, name, counting, rejects, reasons)
-
-    answers_of_item: dict[str, list[Answer]] = {a.item_id: [] for a in result.answers}
-    for answer in counting:
-        answers_of_item[answer.item_id].append(answer)
-    short = []
-    for item_id, answers_left in answers_of_item.items():
-        if len(answers_left) >= rules.answers:
-            result.items[item_id] = answers_left
-        else:
-            short.append(f"item {item_id}: {len(answers_left)} of {rules.answers} answers")
-    if short:
-        result.dropped["few_answers (items)"] = (len(short), short[0])
-    _decide_labels(result, rules)
+    # First, like a platform's own limit: it does not depend on the other filters.
+    beyond = {answer: f"item {answer.item_id}" for answer in beyond_limit(counting, rules)}
+    counting = _drop_answers(result, "beyond_limit", counting, beyond)
+    failed = failed_attention(checks, rules)
+    counting = _exclude_people(result, "attention_failed", counting, failed)
+    distant = far_from_gold(checks, rules)
+    counting = _exclude_people(result, "far_from_gold", counting, distant)
+    _decide_labels(result, counting, rules)
     return result
 
 
-def _decide_labels(result: Filtered, rules: Rules) -> None:
-    """Label the items on which enough annotators agree; count the others."""
-    disputed = []
-    for item_id, answers in result.items.items():
-        codes = sorted(answer.label for answer in answers)
-        label = majority_label(codes, rules.agree)
-        if label is None:
-            disputed.append(f"item {item_id}: labels {', '.join(map(str, codes))}")
-        else:
-            result.labels[item_id] = label
-    if disputed:
-        result.dropped["no_agreement (items)"] = (len(disputed), disputed[0])
-
-
-def _leave_out(
-    result: Filtered,
-    name: str,
-    answers: Iterable[Answer],
-    rejects: Sequence[Answer],
-    reasons: Mapping[str, str] | None = None,
+def _exclude_people(
+    result: Filtered, name: str, answers: Iterable[Answer], reasons: Mapping[str, str]
 ) -> list[Answer]:
-    """The answers without the `rejects` of filter `name`, which are counted.
+    """The answers without those of the people whom filter `name` excludes, each for a reason."""
+    result.excluded[name] = sorted(reasons)
+    rejects = {}
+    for answer in answers:
+        if answer.annotator in reasons:
+            rejects[answer] = reasons[answer.annotator]
+    return _drop_answers(result, name, answers, rejects)
 
-    `reasons` say by annotator why their answers are rejected.
-    """
+
+def _drop_answers(
+    result: Filtered, name: str, answers: Iterable[Answer], rejects: Mapping[Answer, str]
+) -> list[Answer]:
+    """The answers without the `rejects` of filter `name`, which are counted with a reason."""
     if rejects:
         first = min(rejects)
-        reason = reasons[first.annotator] if reasons else f"item {first.item_id}"
-        sample = f"annotator {first.annotator}: {reason}"
+        sample = f"annotator {first.annotator}: {rejects[first]}"
         result.dropped[f"{name} (answers)"] = (len(rejects), sample)
-    rejected = set(rejects)
-    return [answer for answer in answers if answer not in rejected]
+    return [answer for answer in answers if answer not in rejects]
+
+
+def _decide_labels(result: Filtered, counting: Iterable[Answer], rules: Rules) -> None:
+    """Label the items with enough answers, if enough of them agree; count the other items."""
+    answers_of_item: dict[str, list[Answer]] = {}
+    for answer in result.answers:
+        answers_of_item[answer.item_id] = []
+    for answer in counting:
+        answers_of_item[answer.item_id].append(answer)
+    short = []
+    disputed = []
+    for item_id, answers in answers_of_item.items():
+        size = len(answers)
+        if size < rules.answers:
+            short.append(f"item {item_id}: {size} of {rules.answers} answers")
+            continue
+        result.items[item_id] = answers
+        codes = sorted(answer.label for answer in answers)
+        label = majority_label(codes, rules.agree)
+        if label is not None:
+            result.labels[item_id] = label
+        else:
+            code_list = ", ".join(map(str, codes))
+            disputed.append(f"item {item_id}: labels {code_list}")
+    if short:
+        result.dropped["few_answers (items)"] = (len(short), short[0])
+    if disputed:
+        result.dropped["no_agreement (items)"] = (len(disputed), disputed[0])

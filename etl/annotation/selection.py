@@ -52,12 +52,16 @@ def unasked_rows(
         UserError: too few are left.
     """
     rounds = LABELLING if settings.round in LABELLING else (settings.round,)
-    asked = {q.item_id for q in questions if q.kind == "item" and q.round in rounds}
+    of_rounds = [question for question in questions if question.round in rounds]
+    asked = {question.item_id for question in of_rounds if question.kind == "item"}
     left = [row for row in rows if row["item_id"] not in asked]
-    if not left or len(left) < (settings.items or 1):
+    size = len(left)
+    expected = settings.items or 1
+    if size < expected:
+        asked_before = len(rows) - size
         raise UserError(
-            f"round={settings.round} edition={settings.edition}: {len(left)} of {len(rows)} "
-            f"suitable items are left ({len(rows) - len(left)} are already in batches); "
+            f"round={settings.round} edition={settings.edition}: {size} of {len(rows)} "
+            f"suitable items are left ({asked_before} are already in batches); "
             f"expected {settings.items or 'one or more'}"
         )
     return left
@@ -66,13 +70,7 @@ def unasked_rows(
 def _rows_of_round(settings: ExportSettings) -> list[dict[str, Any]]:
     """The rows that fit the round, with the names of the table adept."""
     if settings.round in LABELLING:
-        columns = [*_DATASET_NAMES, "chosen"]
-        items = edition_rows(settings.lake, "adept_items", settings.edition, columns)
-        return [
-            {name: item[column] for column, name in _DATASET_NAMES.items()}
-            for item in items
-            if item["chosen"]
-        ]
+        return chosen_variants(settings.lake, settings.edition)
     columns = [*_DATASET_NAMES.values(), "label", "split_random"]
     rows = edition_rows(settings.lake, "adept", settings.edition, columns)
     if settings.round == "human":
@@ -80,6 +78,17 @@ def _rows_of_round(settings: ExportSettings) -> list[dict[str, Any]]:
     if settings.round == "audit":
         return [row for row in rows if row["label"] in _EXTREMES]
     return rows
+
+
+def chosen_variants(lake: str, edition: str) -> list[dict[str, Any]]:
+    """The variants of an edition that are to be labelled, with the names of the table adept.
+
+    Raises:
+        UserError: there is no such edition.
+    """
+    items = edition_rows(lake, "adept_items", edition, [*_DATASET_NAMES, "chosen"])
+    chosen = [item for item in items if item["chosen"]]
+    return [{name: item[column] for column, name in _DATASET_NAMES.items()} for item in chosen]
 
 
 def _alternate(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,7 +117,7 @@ def select_gold(
 ) -> list[ShownItem]:
     """The gold items, with the sentences shown in the pilot."""
     answers = stored_answers(settings.lake, task.annotations)
-    labels = gold_labels(answers, settings.gold_answers)
+    labels = gold_labels(answers)
     pilot = [q for q in questions if q.round == "pilot" and q.kind == "item"]
     return [
         ShownItem(q.item_id, q.sentence1, q.sentence2, labels[q.item_id])

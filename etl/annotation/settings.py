@@ -7,7 +7,6 @@ from typing import Any
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.checks import check_minimum
-from adnominal.etl.annotation.agreement import MODELS
 from adnominal.etl.annotation.quality import LABELLING, Rules
 
 ROUNDS = (*LABELLING, "expert", "human", "audit")
@@ -43,7 +42,6 @@ class ExportSettings:
     attention: float | None = setting(
         None, help="share of pages with an attention check; default 0.2 in pilot and main, else 0"
     )
-    gold_answers: int = setting(4, help="equal answers of a pilot that make an item gold")
     seed: int = setting(0, help="seed for the choice and order of items and checks")
     consent: str | None = setting(
         None,
@@ -62,7 +60,7 @@ class ExportSettings:
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:
-        check_minimum(self, 1, "items", "per_page", "gold_answers")
+        check_minimum(self, 1, "items", "per_page")
         for name, share in (("gold", self.gold_share), ("attention", self.attention_share)):
             if not 0 <= share <= 1:
                 raise UserError(f"{name}={share:g}: expected a share from 0 to 1")
@@ -135,7 +133,7 @@ class FinishSettings(Rules):
     models: list[str] = setting(
         ["dawid_skene", "mace"],
         help="models of annotators to compare the labels with; models=[] for none",
-        choices=MODELS,
+        choices=("dawid_skene", "mace"),
     )
     report: str | None = setting(
         None, help="file to write the figures to, as JSON", example="report=agreement.json"

@@ -74,13 +74,16 @@ def answer(task: AnnotationTask, seed: int, person: Annotator, question: Questio
         return truth
     if fraction(seed, "near", *key) < person.near:
         near = [label for label in (truth - 1, truth + 1) if 0 <= label < labels]
-        return near[rank(seed, "which", *key) % len(near)]
+        place = rank(seed, "which", *key) % len(near)
+        return near[place]
     return _other_label(seed, key, truth, labels)
 
 
 def _other_label(seed: int, key: tuple[str, str], label: int, labels: int) -> int:
     """Draw one of the other labels."""
-    return (label + 1 + rank(seed, "other", *key) % (labels - 1)) % labels
+    others = labels - 1
+    step = 1 + rank(seed, "other", *key) % others
+    return (label + step) % labels
 
 
 def simulated_rows(
@@ -95,7 +98,7 @@ def simulated_rows(
     Raises:
         UserError: there are fewer people than answers per page.
     """
-    if len(people) < answers or answers < 1:
+    if len(people) < answers:
         raise UserError(
             f"answers={answers}: {len(people)} annotators; expected at least one for each answer "
             "to a page"
@@ -105,7 +108,7 @@ def simulated_rows(
         name = page[0].page
         order = sorted(people, key=lambda p: (rank(seed, "takes", name, p.name), p.name))
         for person in order[:answers]:
-            row: dict[str, Any] = {**page_fields(task, page)}
+            row: dict[str, Any] = {**page_fields(task, page, as_html=False)}
             for number, question in enumerate(page, 1):
                 row[f"label_{number}"] = answer(task, seed, person, question)
             row["annotator"] = f"{SIMULATED}{person.name}"

@@ -10,6 +10,7 @@ class AnnotationTask:
 
     Attributes:
         name: the dataset; its tables are ``NAME_batches`` and ``NAME_annotations``.
+        items: the table of the items.
         labels: the labels of an item, in the order of their codes.
         findings: the options of the round audit, in the order of their codes.
         title: heading of a page.
@@ -21,6 +22,7 @@ class AnnotationTask:
     """
 
     name: str
+    items: str
     labels: tuple[str, ...]
     findings: tuple[str, ...]
     title: str

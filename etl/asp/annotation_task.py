@@ -5,6 +5,7 @@ from adnominal.etl.annotation.task import AnnotationTask
 
 DEGREES = AnnotationTask(
     name="asp",
+    items="asp_degree",
     labels=("no", "yes"),
     findings=(),
     title="Would you say so?",

@@ -53,11 +53,6 @@ class Part:
     values: Mapping[str, pa.Array]
     guess_accuracy: Mapping[str, float]
 
-    @property
-    def distinct_values(self) -> dict[str, int]:
-        """The number of distinct values of each column."""
-        return {column: len(values) for column, values in self.values.items()}
-
 
 @dataclass(frozen=True)
 class Fold:

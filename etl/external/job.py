@@ -4,12 +4,13 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from adnominal.conf import UserError
 from adnominal.conf.progress import Progress
+from adnominal.etl.checks.split_rows import declared_tables, read_parts
 from adnominal.etl.declaration import Dataset, ItemTable
 from adnominal.etl.dropped import Dropped, write_dropped
 from adnominal.etl.external.files import Answer, answers
@@ -117,17 +118,11 @@ def _editions(lake: str, dataset: Dataset) -> list[str]:
 
 def _ids_of_part(settings: Settings, dataset: Dataset) -> set[str]:
     """The ids of the items that were asked."""
-    splits, item = dataset.splits, dataset.tables[0].item
-    where: list[tuple[str, str, Any]] = [("edition", "=", settings.edition)]
-    name = splits.table or dataset.tables[0].name
-    if splits.table is None:
-        where.append((f"split_{settings.scheme}", "=", settings.part))
-    else:
-        where += [("scheme", "=", settings.scheme), ("part", "=", settings.part)]
-        where.append((splits.fold or "fold", "=", settings.fold))
-    if arrow.version(settings.lake, name) is None:
-        return set()
-    return set(arrow.read(settings.lake, name, where=where, columns=[item])[item].to_pylist())
+    scheme = str(settings.scheme)
+    tables = declared_tables(dataset, scheme)
+    rows = read_parts(settings.lake, tables, settings.edition, scheme, settings.fold)
+    asked = rows.filter(pc.equal(rows["part"], settings.part))
+    return set(asked[tables.key].to_pylist())
 
 
 def _with_progress(settings: Settings) -> Iterator[Answer]:

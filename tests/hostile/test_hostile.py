@@ -20,7 +20,7 @@ from adnominal.analysis.report_numbers import Cells, Source, rows_of, table_of
 from adnominal.conf import ROOT, UserError, setting
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation.batches import Question
-from adnominal.etl.annotation.forms import batch_files, layout_html, preview_html
+from adnominal.etl.annotation.forms import batch_files, form_text, preview_html
 from adnominal.etl.corpora import columnar, files
 from adnominal.etl.corpora.decompression import EXPANSION_VARIABLE
 from adnominal.etl.corpora.files import Unit, Unreadable, open_input
@@ -199,11 +199,12 @@ def test_texts_in_the_files_for_annotators_are_escaped(tmp_path):
         assert ",=1+1" not in text
     for platform in ("mturk", "csv", "label_studio"):
         for name, text in batch_files(ADEPT, path, [question(SCRIPT, platform)]).items():
-            # The CSVs for Label Studio and for spreadsheets are not inserted into pages.
-            if name.suffix == ".html" or platform == "mturk":
+            # The CSV for spreadsheets is not inserted into pages.
+            if name.suffix == ".html" or platform != "csv":
                 assert SCRIPT not in text, name
-    for form in (preview_html, layout_html):
-        assert SCRIPT not in form(ADEPT, [question(SCRIPT, "csv")])
+    shown = [question(SCRIPT, "csv")]
+    for form in (preview_html(ADEPT, shown), form_text(ADEPT, shown, "html")):
+        assert SCRIPT not in form
 
 
 def test_texts_in_the_report_are_escaped():

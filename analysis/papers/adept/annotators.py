@@ -24,11 +24,18 @@ from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
 from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import tuples
 from adnominal.etl.adept.annotation_task import ADEPT
-from adnominal.etl.adept.baselines import label_of
+from adnominal.etl.adept.baselines import EQUALLY_LIKELY, label_of
 from adnominal.etl.annotation.answers import counted_annotators, stored_answers
-from adnominal.etl.annotation.finishing import disagreement_figures, label_figures
+from adnominal.etl.annotation.finishing import disagreements_by_direction, label_figures
 from adnominal.etl.annotation.keys import SIMULATED
-from adnominal.etl.annotation.quality import LABELLING, Answer, Filtered, Rules, filter_answers
+from adnominal.etl.annotation.quality import (
+    LABELLING,
+    Answer,
+    Filtered,
+    Rules,
+    filter_answers,
+    labels_of_items,
+)
 from adnominal.etl.lake import arrow
 
 CellValues = dict[Key, Value]
@@ -105,7 +112,7 @@ class Annotations:
         result = self.by_rules
         if not result.items:
             return {}, {}
-        figures = label_figures(result)
+        figures = label_figures(result, ADEPT)
         total = len(result.labels)
         cells: CellValues = {}
         for name, row in figures["by label"].items():
@@ -124,7 +131,8 @@ class Annotations:
         A disagreement is two different labels of one item; labels of one item are not independent,
         so the shares have no interval.
         """
-        counts = disagreement_figures(self.by_rules)
+        labels = labels_of_items(self.by_rules.counting).values()
+        counts = disagreements_by_direction(labels, EQUALLY_LIKELY)
         total = sum(counts.values())
         cells: CellValues = {}
         if total:

@@ -5,7 +5,8 @@ import json
 from typing import Any
 
 from adnominal import conf
-from adnominal.etl.annotation.job import export_batch, finish, import_answers, simulate_answers
+from adnominal.etl.annotation.finishing import finish
+from adnominal.etl.annotation.job import export_batch, import_answers, simulate_answers
 from adnominal.etl.annotation.settings import (
     ExportSettings,
     FinishSettings,
@@ -74,7 +75,7 @@ def as_label_studio(path):
             for name, value in row.items()
             if name.startswith("label_")
         ]
-        annotation = {"completed_by": {"email": row["annotator"]}, "was_cancelled": False}
+        annotation = {"completed_by": {"id": row["annotator"]}, "was_cancelled": False}
         annotation |= {"lead_time": float(row["seconds"]), "result": results}
         task["annotations"].append(annotation)
     path.write_text(json.dumps(list(tasks.values())), encoding="utf-8")

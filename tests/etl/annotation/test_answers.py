@@ -30,7 +30,7 @@ def changes(*pages, stored=None):
 
 
 def stored(label, question_id="q1", kind="item"):
-    return {AnswerKey(ANN, "main", "b", "b-1", f"item-{question_id}", kind): label}
+    return {AnswerKey(ANN, "main", "b", "b-1", f"item-{question_id}", kind): {"label": label}}
 
 
 def test_answers_become_rows_of_the_table():

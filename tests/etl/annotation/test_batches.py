@@ -103,8 +103,8 @@ def test_batches_without_gold_are_refused():
 
 
 def test_gold_labels_are_unanimous_answers_of_four_in_a_pilot():
-    def answer(item, who, label, kind="item", expected=None, round="pilot", condition="context"):
-        return Answer(item, who, label, expected, kind, round, condition, "p", "p-1")
+    def answer(item, who, label, kind="item", expected=None, round="pilot"):
+        return Answer(item, who, label, expected, kind, round, "context", "p", "p-1")
 
     answers = [
         *[answer("same", who, 3) for who in "abcd"],
@@ -112,8 +112,6 @@ def test_gold_labels_are_unanimous_answers_of_four_in_a_pilot():
         *[answer("three", who, 1) for who in "abc"],
         *[answer("spoilt", who, 1) for who in "abce"],
         *[answer("main", who, 1, round="main") for who in "abcd"],
-        *[answer("blind", who, 1, condition="no_context") for who in "abcd"],
         answer("check", "e", 0, "attention", 1),
     ]
     assert gold_labels(answers) == {"same": 3}
-    assert gold_labels(answers, 3) == {"same": 3, "three": 1, "spoilt": 1}

@@ -3,7 +3,13 @@ import json
 import pytest
 import yaml
 
-from adnominal.etl.annotation.finishing import dataset_rows, report, report_text
+from adnominal.etl.adept.annotation_task import ADEPT
+from adnominal.etl.annotation.finishing import (
+    dataset_rows,
+    disagreements_by_direction,
+    report,
+    report_text,
+)
 from adnominal.etl.annotation.quality import Answer, Rules, filter_answers
 
 
@@ -21,7 +27,7 @@ ANSWERS = [
 
 
 def figures(answers=ANSWERS, models=()):
-    return report(filter_answers(answers, Rules(), LABELS), models)
+    return report(filter_answers(answers, Rules(), LABELS), models, ADEPT)
 
 
 def test_labels_are_counted_as_in_table_4():
@@ -64,8 +70,8 @@ def test_the_report_can_be_written_as_text_and_as_json():
 
 def test_rows_are_sorted_by_id():
     items = {
-        item: {"sentence": "A key turns.", "modified_sentence": "A false key turns."}
-        | {"adjective": "false", "noun": "key"}
+        item: {"item_id": item, "sentence1": "A key turns.", "sentence2": "A false key turns."}
+        | {"modifier": "false", "noun": "key"}
         for item in LABELS
     }
     rows = dataset_rows(filter_answers(ANSWERS, Rules(), LABELS), items, "mine", 0)
@@ -82,3 +88,13 @@ def test_a_report_without_labels_has_empty_figures():
     assert report_figures["labels"]["by label"]["impossible"]["share"] is None
     assert report_figures["models"]["mace"]["answers that count"] == {"items": 0}
     assert yaml.safe_load(report_text(report_figures)) == report_figures
+
+
+def test_disagreements_lie_on_one_side_or_on_two():
+    items = [(3, 4, 4), (0, 1, 1), (1, 3, 2), (0, 2), (2, 2, 2), (4,)]
+    assert disagreements_by_direction(items, 2) == {
+        "same side": 4,  # twice 3 4, twice 0 1
+        "one in the middle": 3,  # 1 2, 3 2, 0 2
+        "opposite sides": 1,  # 1 3
+    }
+    assert set(disagreements_by_direction([(1, 1)], 2).values()) == {0}

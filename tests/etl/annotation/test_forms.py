@@ -12,7 +12,7 @@ from adnominal.etl.annotation.batches import ShownItem, compose
 from adnominal.etl.annotation.forms import (
     Notes,
     batch_files,
-    layout_html,
+    form_text,
     mark_added_words,
     preview_html,
 )
@@ -89,7 +89,7 @@ def test_label_studio_gets_tasks_and_a_configuration(tmp_path):
     files = batch_files(ADEPT, tmp_path / "b.csv", questions("label_studio", items=ITEMS * 2))
     tasks = list(csv.DictReader(io.StringIO(files[tmp_path / "b.csv"])))
     assert [task["page"] for task in tasks] == ["b-00001", "b-00002"]
-    assert "R&D <b>pays</b>." in tasks[0].values()
+    assert "R&amp;D &lt;b&gt;pays&lt;/b&gt;." in tasks[0].values()
     assert "<mark>Dead</mark> R&amp;D &lt;b&gt;pays&lt;/b&gt;." in tasks[0].values()
     view = ET.fromstring(files[tmp_path / "b.xml"])
     names = {node.get("name") for node in view.iter() if node.get("name")}
@@ -135,7 +135,8 @@ def test_consent_and_contact_stand_on_every_page(tmp_path, platform):
     files = batch_files(ADEPT, tmp_path / "b.csv", batch, NOTES)
     preview = files[tmp_path / "b.preview.html"]
     texts = Page(preview).texts
-    consent, contact = "I get $2 <here>.", "Write to ann@example.org, ${page}."
+    # No dollar sign before a letter or digit: Label Studio would take it for a variable.
+    consent, contact = "I get $\u20602 <here>.", "Write to ann@example.org, $\u2060{page}."
     first, last = texts.index(consent), texts.index(contact)
     assert first < texts.index("Instructions") < texts.index("Submit") < last
     if platform == "mturk":
@@ -149,8 +150,7 @@ def test_consent_and_contact_stand_on_every_page(tmp_path, platform):
         assert names[-1] == "contact"
         paragraphs = [p.text for p in view.iter("p")]
         assert "I take part & agree." in paragraphs
-        # No dollar sign before a letter or digit: it would be a variable.
-        assert "I get $\u20602 <here>." in paragraphs
+        assert consent in paragraphs
     without = batch_files(ADEPT, tmp_path / "b.csv", batch)
     assert all("Contact" not in text for text in without.values())
 
@@ -171,7 +171,7 @@ def test_auditors_see_the_label_and_other_options(tmp_path, platform):
     page = Page(preview_html(ADEPT, audit_questions))
     assert page.texts.count("not well formed") == 4
     assert page.texts.count("necessarily true") == 3
-    assert Page(layout_html(ADEPT, audit_questions)).texts.count("${given_4}") == 1
+    assert Page(form_text(ADEPT, audit_questions, "html")).texts.count("${given_4}") == 1
     files = batch_files(ADEPT, tmp_path / "b.csv", audit_questions)
     assert files[tmp_path / "b.csv"].count("necessarily true") == 3
     if platform == "label_studio":

@@ -56,7 +56,7 @@ def test_answers_make_a_round_trip_in_every_format(study, format):
     }
     _check_votes(study, rows)
     (record,) = arrow.history(study.lake, "adept")
-    assert record.metadata["rules"] == "quality_v3" and record.rows == len(rows)
+    assert record.metadata["rules"] == "quality_v4" and record.rows == len(rows)
     dropped = {row["reason"]: row["count"] for row in study.rows("dropped")}
     assert dropped == report["dropped"]
 
@@ -161,17 +161,6 @@ def test_another_annotator_of_the_same_batch_replaces_lost_answers(study):
     assert study.finish()["labels"]["unanimous"] == 4
     assert {row["label"] for row in study.rows("adept")} == {0}
     assert arrow.history(study.lake, "adept")[0].metadata["made_of"] == "Labels of 3 annotators."
-
-
-def test_one_vote_counts_of_people_who_answered_an_item_in_two_batches(study):
-    """As they could before: a batch of items that lacked answers asked about these again."""
-    batch = study.export("main", "items=4", "gold=0", "attention=0", format="csv")
-    study.import_answers(filled(study, batch, 0, ["ann", "bob", "dan"]))
-    answers = study.rows("adept_annotations")
-    again = [{**row, "batch": "more", "page": "more-00001", "label": 4} for row in answers]
-    write(study.lake, "adept_annotations", again)
-    assert study.finish()["dropped"]["answered_twice (answers)"] == 12
-    assert {row["label"] for row in study.rows("adept")} == {0}
 
 
 def test_limits_hold_for_the_items_of_each_edition(study):

@@ -135,13 +135,6 @@ def test_answers_beyond_the_limit_per_person_are_dropped():
     assert other != {a.item_id for a in beyond_limit(answers, Rules(per_person=10, seed=1))}
 
 
-def test_a_second_answer_of_a_person_is_dropped():
-    repeated = [a._replace(batch="c", page="c-1", label=0) for a in ITEMS if a.annotator == "a"]
-    result = filtered([*repeated, *ITEMS], Rules())
-    assert result.dropped["answered_twice (answers)"] == (3, "annotator a: item one")
-    assert result.labels == filtered(ITEMS, Rules()).labels
-
-
 ANSWERS = st.lists(
     st.builds(
         answer,

@@ -35,18 +35,10 @@ def test_mturk_with_a_column_for_each_option(tmp_path):
     assert rejected.place == f"batch={path}: line 4"
 
 
-def test_mturk_with_one_column_per_question(tmp_path):
-    path = write(
-        tmp_path,
-        f"{MTURK},Answer.label_1,Answer.label_2\nh1,W1,Submitted,,b-1,q1,s,q2,0,More likely\n",
-    )
-    (page,) = read_answers(path)
-    assert (page.labels, page.seconds) == ({"q1": "0", "q2": "More likely"}, None)
-
-
 def test_submitted_pages_that_a_review_rejects_are_rejected(tmp_path):
-    rows = "h1,W1,Submitted,,b-1,q1,s,q2,0,1,too fast\nh1,W2,Submitted,,b-1,q1,s,q2,0,1,\n"
-    path = write(tmp_path, f"{MTURK},Answer.label_1,Answer.label_2,Reject\n{rows}")
+    page = "Submitted,,b-1,q1,s,q2,true,true"
+    rows = f"h1,W1,{page},too fast\nh1,W2,{page},\n"
+    path = write(tmp_path, f"{MTURK},Answer.label_1.0,Answer.label_2.1,Reject\n{rows}")
     assert [(page.annotator, page.rejected) for page in read_answers(path)] == [
         ("W1", True),
         ("W2", False),
@@ -128,7 +120,12 @@ def test_a_copy_with_semicolons_is_read(tmp_path):
         ("a.csv", "WorkerId,Input.question_1\nx,q1\n", "unknown format; .* AssignmentStatus"),
         ("a.csv", "", "no answers in it"),
         ("a.csv", f"{CSV}\nb-1,q1,,q2,,ann,\n", "no answers in it"),
-        ("a.csv", f"{MTURK},Answer.label_1\n,,,,b-1,q1,s,,3\n", "line 2: no annotator"),
+        (
+            "a.csv",
+            f"{MTURK},Answer.label_1\nh1,W1,Approved,30,b-1,q1,s,,3\n",
+            r"Answer\.label_1\.0",
+        ),
+        ("a.csv", f"{MTURK},Answer.label_1.3\n,,,,b-1,q1,s,,true\n", "line 2: no annotator"),
         ("a.json", "{}", "no answers in it"),
         ("a.json", "[1]", "task 1: no data with annotations"),
         ("a.json", '[\n{"data": 1},', "no JSON .*line 2"),
@@ -149,62 +146,3 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
     (tmp_path / "b.csv").write_bytes(b"a\xff")
     with pytest.raises(UserError, match="not UTF-8 at byte 1"):
         read_answers(tmp_path / "b.csv")
-
-
-@pytest.mark.parametrize(
-    "answers",
-    [
-        [{"label_1": {"0": False, "3": True}, "label_2": {"1": True}}],
-        [{"label_1": "3", "label_2": 1, "comment": None}],
-        {"label_1": {"3": True}, "label_2": "1"},
-    ],
-)
-def test_mturk_with_all_answers_in_one_column(tmp_path, answers):
-    cell = json.dumps(answers).replace('"', '""')
-    path = write(tmp_path, f'{MTURK},Answer.taskAnswers\nh1,W1,Approved,30,b-1,q1,s,q2,"{cell}"\n')
-    (page,) = read_answers(path)
-    assert page.labels == {"q1": "3", "q2": "1"}
-
-
-def test_answers_in_one_column_that_are_no_json_are_refused_with_the_column(tmp_path):
-    path = write(tmp_path, f"{MTURK},Answer.taskAnswers\nh1,W1,Approved,30,b-1,q1,s,q2,[oops\n")
-    with pytest.raises(UserError, match=r"line 2: column Answer\.taskAnswers has '\[oops'"):
-        read_answers(path)
-
-
-@pytest.mark.parametrize(
-    ("delimiter", "true", "false"),
-    [
-        (";", "WAHR", "FALSCH"),
-        (",", "TRUE", "FALSE"),
-        (";", "VRAI", "FAUX"),
-        (";", "Verdadero", "Falso"),
-        (",", "1", "0"),
-        (";", "ИСТИНА", "ЛОЖЬ"),
-        (",", "True", ""),
-    ],
-)
-def test_options_that_a_spreadsheet_has_rewritten(tmp_path, delimiter, true, false):
-    columns = ",".join(f"Answer.label_1.{code}" for code in range(3))
-    cells = ",".join(true if code == 2 else false for code in range(3))
-    text = f"{MTURK},{columns}\nh1,W1,Approved,30,b-1,q1,s,,{cells}\n"
-    (page,) = read_answers(write(tmp_path, text.replace(",", delimiter)))
-    assert page.labels == {"q1": "2"}
-
-
-def test_an_option_that_is_neither_true_nor_false_is_refused_with_the_column(tmp_path):
-    text = f"{MTURK},Answer.label_1.0\nh1,W1,Approved,30,b-1,q1,s,,maybe\n"
-    with pytest.raises(UserError, match=r"line 2: column Answer\.label_1\.0 has 'maybe'; expected"):
-        read_answers(write(tmp_path, text))
-
-
-def test_no_answers_are_reported_with_the_columns_that_are_filled_in(tmp_path):
-    text = f"{MTURK},Answer.choice_1,Answer.label_1\nh1,W1,Approved,30,b-1,q1,s,,2,\n"
-    with pytest.raises(UserError, match=r"in Answer\.label_1, …; filled .* Answer\.choice_1"):
-        read_answers(write(tmp_path, text))
-
-
-def test_completions_of_older_label_studios_are_annotations(tmp_path):
-    tasks = [{"data": {"question_1": "q1"}, "completions": [annotation({"label_1": ["2"]})]}]
-    (page,) = read_answers(write(tmp_path, json.dumps(tasks), "answers.json"))
-    assert page.labels == {"q1": "2"}
