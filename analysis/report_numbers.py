@@ -16,6 +16,7 @@ from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.published import Published
 from adnominal.etl.lake.tables import TABLES
+from adnominal.training.finished_runs import Run
 
 SCHEMA = TABLES["report_numbers"].schema
 
@@ -60,7 +61,7 @@ class Cells:
         decimals: digits after the point in a table of our own.
         interval: how the bounds were computed, if the intervals themselves do not say so.
         model: name of the model that the numbers are of; empty if they are of the rows alone.
-        runs: ids of the runs whose answers they come from.
+        runs: the runs whose answers they come from.
         edition: edition of the rows.
         is_other_model: whether the model is not the one that the paper's cell is of.
         is_simulated: whether the numbers depend on labels of simulated annotators.
@@ -73,7 +74,7 @@ class Cells:
     decimals: int = 2
     interval: str = ""
     model: str = ""
-    runs: Sequence[str] = ()
+    runs: Sequence[Run] = ()
     edition: str = ""
     is_other_model: bool = False
     is_simulated: bool = False
@@ -196,7 +197,7 @@ def _our_columns(entry: Cells, value: Value, unit: str) -> Row:
     """Our number with its bounds in the unit of the paper, and where it comes from."""
     scale = 100.0 if unit == "percent" else 1.0
     columns: Row = {
-        "runs": list(entry.runs),
+        "runs": [run.id for run in entry.runs],
         "model": entry.model or None,
         "edition": entry.edition or None,
     }

@@ -60,7 +60,7 @@ def _scores(lake: str, run: Run) -> Cells:
         unit="percent",
         decimals=1,
         model=run.model,
-        runs=[run.id],
+        runs=[run],
         edition=edition,
     )
 

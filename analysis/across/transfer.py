@@ -32,7 +32,7 @@ def matrix(page: Across) -> Iterator[Finding]:
         newest.setdefault(key, run)
     tasks = Counter(model for model, _ in newest)
     several = {model: run for (model, _), run in newest.items() if tasks[model] > 1}
-    runs = [run.id for (model, _), run in newest.items() if tasks[model] > 1]
+    runs = [run for (model, _), run in newest.items() if tasks[model] > 1]
     if not several:
         raise UserError("no finished run of training/score.py that scores a model on several tasks")
     names = _names({model: run.params.get("trained_on", "") for model, run in several.items()})
@@ -44,7 +44,8 @@ def matrix(page: Across) -> Iterator[Finding]:
     accuracies: dict[Key, Value] = {}
     macro_f1: dict[Key, Value] = {}
     lines: dict[Key, Value] = {}
-    for cell in scored.matrix(read_scored(page.lake.root, runs)).to_pylist():
+    rows = read_scored(page.lake.root, [run.id for run in runs])
+    for cell in scored.matrix(rows).to_pylist():
         model = names.get(cell["model"], cell["model"])
         task = cell["task"]
         if cell["answers"] == scored.TWO_WAY:

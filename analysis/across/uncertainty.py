@@ -110,7 +110,7 @@ def _findings(
     name = _name(run)
     source: dict[str, Any] = {
         "model": run.model,
-        "runs": [run.id],
+        "runs": [run],
         "edition": where.partition("/")[2],
         "is_simulated": is_simulated(voted.sources),
         "note": f"Votes of {', '.join(sorted(voted.sources))}.",

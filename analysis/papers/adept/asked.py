@@ -45,7 +45,7 @@ def untrained_models(page: Adept) -> Iterator[Finding]:
             unit="percent",
             decimals=1,
             model=model,
-            runs=[run.id for run in of_model],
+            runs=of_model,
             edition=page.edition,
             is_simulated=page.is_simulated,
         )

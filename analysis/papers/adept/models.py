@@ -135,7 +135,7 @@ def _source(page: Adept, scored: Scored) -> dict[str, Any]:
     """What cells of a model share."""
     return {
         "model": scored.model,
-        "runs": [run.id for run in scored.runs],
+        "runs": scored.runs,
         "edition": page.edition,
         "is_simulated": page.is_simulated,
     }

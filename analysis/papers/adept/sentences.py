@@ -114,7 +114,7 @@ def log_probability(page: Adept) -> Iterator[Finding]:
             continue
         source: dict[str, Any] = {
             "model": run.model,
-            "runs": [run.id],
+            "runs": [run],
             "edition": edition,
             "is_simulated": page.is_simulated,
         }

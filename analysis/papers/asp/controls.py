@@ -67,6 +67,6 @@ def _accuracies(title: str, models: list[Answered], edition: str) -> Iterator[Ce
                     unit="percent",
                     decimals=1,
                     model=model.model,
-                    runs=[run.id for run in model.runs],
+                    runs=model.runs,
                     edition=edition,
                 )

@@ -219,7 +219,7 @@ def _model_findings(
         yield Missing(f"Curves of models: {', '.join(tests)}", command)
     for model, numbers in answers[:_DRAWN_MODELS]:
         for cells in _curve_cells(model_curves(numbers), tests):
-            yield replace(cells, model=model.model, runs=[run.id for run in model.runs])
+            yield replace(cells, model=model.model, runs=model.runs)
         text = "its answers, the psychometric curve where one fits, and people's"
         if set(tests) <= set(UNJUDGED):
             text = "its answers; no number is enough by the rule"

@@ -44,7 +44,7 @@ def _accuracies(page: Asp, number: int, models: Sequence[Answered]) -> Iterator[
                 continue
             source: dict[str, Any] = {
                 "model": model.model,
-                "runs": [run.id for run in model.runs],
+                "runs": model.runs,
                 "edition": page.editions.get(kind, ""),
             }
             if model.row in printed:
@@ -219,5 +219,5 @@ def leaks(page: Asp) -> Iterator[Finding]:
                 unit="percent",
                 decimals=1,
                 model=model.model,
-                runs=[run.id for run in model.runs],
+                runs=model.runs,
             )

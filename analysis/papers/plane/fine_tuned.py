@@ -54,7 +54,7 @@ def accuracy(page: Plane) -> Iterator[Finding]:
             "table 6",
             {("accuracy", name): _mean(answers)},
             model=answers.model,
-            runs=[run.id for run in answers.runs],
+            runs=answers.runs,
             edition=answers.edition,
             is_other_model=not is_papers,
             note="" if is_papers else f"{answers.description()}.",
@@ -173,7 +173,7 @@ def by_length(page: Plane) -> Iterator[Finding]:
         {(str(length), "accuracy"): share for length, share in accuracy_by_length(runs).items()},
         unit="share",
         model=answers.model,
-        runs=[run.id for run in answers.runs],
+        runs=answers.runs,
         edition=answers.edition,
     )
     yield Chart("curves", f"{name}. {answers.description()}", (name,), "tokens", "accuracy")

@@ -62,11 +62,16 @@ def accuracy(page: Plane) -> Iterator[Finding]:
     )
     for model in distinct_values(rows, "model"):
         of_model = where_equal(rows, "model", model)
-        ids = [run.id for run in runs if run.model == short_name(model)]
+        runs_of_model = [run for run in runs if run.model == short_name(model)]
+        source: dict[str, Any] = {
+            "model": model_name(model),
+            "runs": runs_of_model,
+            "edition": edition,
+        }
         if column := _column(model):
             by_class = intervals.nli(of_model, kinds, groups, lake.seed)
             cells: dict[Key, Value] = {(name, column): score for name, score in by_class.items()}
-            yield Cells("table 5", cells, model=model_name(model), runs=ids, edition=edition)
+            yield Cells("table 5", cells, **source)
         scores: dict[Key, Value] = {}
         by_class = matrix.f1_by_group(of_model, kinds).to_pylist()
         for row in sorted(by_class, key=lambda row: CLASSES.index(row["group"])):
@@ -77,9 +82,7 @@ def accuracy(page: Plane) -> Iterator[Finding]:
             scores,
             unit="share",
             decimals=3,
-            model=model_name(model),
-            runs=ids,
-            edition=edition,
+            **source,
         )
 
 

@@ -85,7 +85,7 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
         reads the first predicted token."""
         rows = page.two_shot if has_examples else page.zero_shot
         edition = edition_of(rows)
-        runs = [run.id for run in page.prompted_runs(shots)]
+        runs = page.prompted_runs(shots)
         choices = scores.choices(rows)
         if scores.FIRST in choices:
             ours = _our_numbers(page, choices[scores.FIRST])

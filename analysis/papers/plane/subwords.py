@@ -146,7 +146,7 @@ def _findings(answers: FineTuned) -> Iterator[Finding]:
         decimals=3,
         interval="logistic regression, clustered by adjective",
         model=answers.model,
-        runs=[run.id for run in answers.runs],
+        runs=answers.runs,
     )
 
 

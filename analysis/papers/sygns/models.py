@@ -46,7 +46,7 @@ def _models(page: Sygns, form: str) -> Iterator[tuple[str, Meanings, list[Run]]]
 
 def _source(meanings: Meanings, model: str, runs: Sequence[Run]) -> dict[str, Any]:
     """What cells of a model's runs share."""
-    return {"model": model, "runs": [run.id for run in runs], "edition": meanings.edition}
+    return {"model": model, "runs": runs, "edition": meanings.edition}
 
 
 def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) -> Iterator[Finding]:
