@@ -58,7 +58,8 @@ class Cells:
         table: a table of ``conf/published`` (``table 6``), or the caption of one of our own.
         values: by (row, column). Where the unit is percent, shares from 0 to 1.
         unit: of a table of our own: percent, share, or what is counted; a printed table has its.
-        decimals: digits after the point in a table of our own.
+        decimals: digits after the point in a table of our own; 1 for percent, otherwise 2 if not
+            given.
         interval: how the bounds were computed, if the intervals themselves do not say so.
         model: name of the model that the numbers are of; empty if they are of the rows alone.
         runs: the runs whose answers they come from.
@@ -71,7 +72,7 @@ class Cells:
     table: str
     values: Mapping[Key, Value]
     unit: str = ""
-    decimals: int = 2
+    decimals: int | None = None
     interval: str = ""
     model: str = ""
     runs: Sequence[Run] = ()
@@ -168,11 +169,14 @@ def _printed_row(source: Source, printed: Published, ours: tuple[Cells, Value] |
 def _added_rows(source: Source, entry: Cells) -> Iterator[Row]:
     """The rows of numbers that the paper does not print."""
     status = SIMULATED if entry.is_simulated else ADDED
+    decimals = entry.decimals
+    if decimals is None:
+        decimals = 1 if entry.unit == "percent" else 2
     for (name, column), value in entry.values.items():
         yield {
             **_row(source, entry.table, name, column),
             **_our_columns(entry, value, entry.unit),
-            "decimals": entry.decimals,
+            "decimals": decimals,
             "unit": entry.unit or None,
             "status": status,
             "note": entry.note or None,

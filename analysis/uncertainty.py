@@ -88,7 +88,7 @@ def entropy_correlation(scores: Floats, people: Floats, seed: int) -> Interval:
     NaN where one of them is as uncertain about every item."""
     of_people = stats.entropy(people, axis=1).tolist()
     of_model = stats.entropy(scores, axis=1).tolist()
-    return correlation("entropy", of_people, of_model, seed).interval
+    return correlation("entropy", of_people, of_model, seed).spearman
 
 
 def within_disagreement(scores: Floats, votes: Floats, seed: int) -> Interval | None:

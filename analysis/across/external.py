@@ -58,7 +58,6 @@ def _scores(lake: str, run: Run) -> Cells:
         f"{dataset.title}, edition {edition}: imported answers",
         cells,
         unit="percent",
-        decimals=1,
         model=run.model,
         runs=[run],
         edition=edition,

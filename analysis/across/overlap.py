@@ -174,5 +174,5 @@ def of_forms(page: Across) -> Iterator[Finding]:
         "guessing the most frequent one."
     )
     caption = "Shares of test sentences"
-    yield Cells(caption, shares, unit="percent", decimals=1, edition=edition)
+    yield Cells(caption, shares, unit="percent", edition=edition)
     yield Cells(caption, sizes, decimals=0, edition=edition)

@@ -7,7 +7,6 @@ twice.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,40 +25,26 @@ Pair = tuple[str, str]
 Pairs = Counter[Pair]
 
 
-@dataclass(frozen=True)
-class Agreement:
+def agreement(pairs: Pairs, other: Pairs) -> dict[str, float]:
     """How far two pair counts of the same text agree.
 
-    Attributes:
-        pairs, other_pairs: the number of pairs on each side.
-        f: F1 of one multiset of pairs against the other.
-        top: share of the `TOP` most frequent pairs that are in both.
-        adjectives, nouns: correlation of the logarithms of the marginal counts, over the words
-            in both.
+    The figures are pairs and other_pairs, the numbers of pairs on each side; f, F1 of one multiset
+    of pairs against the other; top, the share of the `TOP` most frequent pairs that are in both;
+    and adjectives and nouns, correlations of the logarithms of the marginal counts, over the words
+    in both.
     """
-
-    pairs: int
-    other_pairs: int
-    f: float
-    top: float
-    adjectives: float
-    nouns: float
-
-
-def agreement(pairs: Pairs, other: Pairs) -> Agreement:
-    """Measure the agreement of two pair counts."""
     adjectives, nouns = (
         _correlation(_marginal(pairs, place), _marginal(other, place), np.log) for place in (0, 1)
     )
     common = (pairs & other).total()
-    return Agreement(
-        pairs=pairs.total(),
-        other_pairs=other.total(),
-        f=2 * common / max(1, pairs.total() + other.total()),
-        top=_share_of_best(pairs, other),
-        adjectives=adjectives,
-        nouns=nouns,
-    )
+    return {
+        "pairs": pairs.total(),
+        "other_pairs": other.total(),
+        "f": 2 * common / max(1, pairs.total() + other.total()),
+        "top": _share_of_best(pairs, other),
+        "adjectives": adjectives,
+        "nouns": nouns,
+    }
 
 
 def _share_of_best(values: Mapping[Pair, float], other: Mapping[Pair, float]) -> float:
@@ -114,12 +99,12 @@ def pair_cells(root: str, other_root: str, corpus: str) -> dict[Key, Value]:
     figures = agreement(pairs_of(root, corpus), pairs_of(other_root, corpus))
     dice = association_of(root, corpus), association_of(other_root, corpus)
     values = {
-        "pairs of the first lake": float(figures.pairs),
-        "pairs of the second lake": float(figures.other_pairs),
-        "F1 of the pairs": figures.f,
-        f"share of the {TOP} most frequent pairs in both": figures.top,
-        "correlation of log counts of adjectives": figures.adjectives,
-        "correlation of log counts of nouns": figures.nouns,
+        "pairs of the first lake": float(figures["pairs"]),
+        "pairs of the second lake": float(figures["other_pairs"]),
+        "F1 of the pairs": figures["f"],
+        f"share of the {TOP} most frequent pairs in both": figures["top"],
+        "correlation of log counts of adjectives": figures["adjectives"],
+        "correlation of log counts of nouns": figures["nouns"],
         f"correlation of logDice, pairs of at least {MIN_COUNT}": _correlation(*dice, np.asarray),
         f"share of the {TOP} pairs of highest logDice in both": _share_of_best(*dice),
     }

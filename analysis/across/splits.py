@@ -80,7 +80,7 @@ def compare_splits(
         accuracies[name, f"majority, {side}"] = max(Counter(gold).values()) / len(gold)
         sizes[name, f"rows, {side}"] = float(len(gold))
     accuracies[name, "difference"] = difference(*shares)
-    yield Cells(caption, accuracies, unit="percent", decimals=1, model=model)
+    yield Cells(caption, accuracies, unit="percent", model=model)
     yield Cells(caption, sizes, decimals=0, model=model)
 
 

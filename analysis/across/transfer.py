@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
-from adnominal.analysis.predictions import read_scored
+from adnominal.analysis.predictions import newest_of_each, read_scored
 from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.conf import UserError
 from adnominal.training.answering import matrix as scored
@@ -25,11 +25,7 @@ def matrix(page: Across) -> Iterator[Finding]:
 
     Rows are models, named by their training task; columns are the tasks they were scored on.
     """
-    newest: dict[tuple[str, str], Run] = {}
-    for run in page.runs_of("score"):
-        # Each run is a cell: one model on one task.
-        key = (run.params.get("model_name", run.id), run.params.get("task.name", ""))
-        newest.setdefault(key, run)
+    newest = newest_of_each(page.runs_of("score"), _model_and_task)
     tasks = Counter(model for model, _ in newest)
     several = {model: run for (model, _), run in newest.items() if tasks[model] > 1}
     runs = [run for (model, _), run in newest.items() if tasks[model] > 1]
@@ -56,12 +52,17 @@ def matrix(page: Across) -> Iterator[Finding]:
         macro_f1[model, task] = cell["macro_f1"]
         lines[f"{model} → {task}", "model"] = accuracy
         lines[f"{model} → {task}", "majority label"] = cell["majority"]
-    yield Cells("Accuracy", accuracies, unit="percent", decimals=1, runs=runs)
-    yield Cells("Macro-F1", macro_f1, unit="percent", decimals=1, runs=runs)
+    yield Cells("Accuracy", accuracies, unit="percent", runs=runs)
+    yield Cells("Macro-F1", macro_f1, unit="percent", runs=runs)
     name = "Accuracy compared with the majority's"
     yield Cells(name, dict(sorted(lines.items())), unit="share", decimals=3, runs=runs)
     axes = ("accuracy (share of rows)", "trained on → task asked")
     yield Chart("forest", name, (name,), *axes, only_drawn=True)
+
+
+def _model_and_task(run: Run) -> tuple[str, str]:
+    """The cell of a run: one model on one task."""
+    return run.params.get("model_name", run.id), run.params.get("task.name", "")
 
 
 def _names(training_settings: Mapping[str, str]) -> dict[str, str]:

@@ -17,7 +17,6 @@ from adnominal.analysis.comparisons import (
     bootstrap,
     compare,
     compare_by_slice,
-    paired_bootstrap,
     permutation,
     scores_by_slice,
 )
@@ -113,7 +112,7 @@ def test_results_do_not_depend_on_the_order_of_items(rows, shuffled):
             assert bootstrap(statistic, gold, first, **one) == bootstrap(
                 statistic, gold2, first2, **two
             )
-            assert paired_bootstrap(statistic, gold, first, second, **one) == paired_bootstrap(
+            assert bootstrap(statistic, gold, first, second, **one) == bootstrap(
                 statistic, gold2, first2, second2, **two
             )
             assert permutation(statistic, gold, first, second, **one) == permutation(
@@ -157,12 +156,12 @@ def test_permutation_p_is_near_scipys():
 
 def test_the_paired_bootstrap_finds_differences_that_separate_intervals_hide():
     gold, first, second = items(20, 3, both=60, neither=60)
-    difference = paired_bootstrap("accuracy", gold, first, second)
+    difference = bootstrap("accuracy", gold, first, second)
     assert difference.estimate == pytest.approx(17 / 143)
     assert 0 < difference.low < difference.high
     a, b = (bootstrap("accuracy", gold, guesses) for guesses in (first, second))
     assert a.low < b.high
-    same = paired_bootstrap("accuracy", gold, first, first)
+    same = bootstrap("accuracy", gold, first, first)
     assert (same.low, same.high) == (0, 0)
 
 

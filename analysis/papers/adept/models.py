@@ -89,27 +89,26 @@ def accuracy(page: Adept) -> Iterator[Finding]:
     if (people := annotators.human(page.lake)) is not None:
         yield people
     rows = page.rows
-    source: dict[str, Any] = {"edition": page.edition, "is_simulated": page.is_simulated}
     by_rule = baselines(rows, lexicons.nonsubsective_adjectives())
     rule_cells: dict[Key, Value] = {
         (name, f"{classes}-class"): share
         for (name, classes), share in by_rule.items()
         if classes in (3, 5)
     }
-    yield Cells("table 5", rule_cells, **source)
+    yield Cells("table 5", rule_cells, **page.source)
     best = _best_of_models(page)
     if not best:
         yield Missing("Models trained here", _TRAIN)
     for key, scored in _of_families(best).items():
         table = "section 6" if scored.classes == 4 else "table 5"
-        yield Cells(table, {key: scored.accuracy}, **_source(page, scored))
+        yield Cells(table, {key: scored.accuracy}, **page.source_of(scored.runs))
     for scored in best:
         columns: dict[Key, Value] = {
             (_name(scored), f"{scored.classes}-class"): scored.accuracy,
             (_name(scored), f"majority of {scored.classes}"): by_rule["majority", scored.classes],
         }
         caption = "Models trained here, each with its best settings on val"
-        yield Cells(caption, columns, unit="percent", decimals=1, **_source(page, scored))
+        yield Cells(caption, columns, unit="percent", **page.source_of(scored.runs))
     yield from _pairwise(page)
 
 
@@ -129,16 +128,6 @@ def headline(rows: Sequence[Row]) -> str | None:
         f"{best['model']}: accuracy {percent_text(best)} "
         f"on val, five classes (the paper's RoBERTa {paper} %, majority {majority} %)"
     )
-
-
-def _source(page: Adept, scored: Scored) -> dict[str, Any]:
-    """What cells of a model share."""
-    return {
-        "model": scored.model,
-        "runs": scored.runs,
-        "edition": page.edition,
-        "is_simulated": page.is_simulated,
-    }
 
 
 def _best_of_models(page: Adept) -> list[Scored]:
@@ -209,8 +198,7 @@ def _pairwise(page: Adept) -> Iterator[Finding]:
         cells,
         unit="share",
         decimals=3,
-        edition=page.edition,
-        is_simulated=page.is_simulated,
+        **page.source,
     )
 
 
@@ -252,7 +240,7 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
         gold, predicted = lists(best.answers, "gold", "predicted")
         answers = [guess or "" for guess in predicted]
         counts = confusion(gold, answers, _OUTCOMES[classes])
-        source = _source(page, best)
+        source = page.source_of(best.runs)
         # Counts of another number of items say nothing beside the printed ones.
         printed = published.table("adept", figure)
         if sum(cell.value for cell in printed.values()) == len(gold):
@@ -316,7 +304,7 @@ def identity(page: Adept) -> Iterator[Finding]:
     of what the person does, in the labels or in a model's answers? The ethics section asks."""
     kinds = slices.identity(page.rows.column("modifier").to_pylist(), lexicons.identity())
     name = "Labels by kind of identity adjective"
-    yield from label_findings(name, page.rows, kinds, page.is_simulated, page.edition)
+    yield from label_findings(name, page.rows, kinds, page.source)
     best = page.best(5)
     if best is None:
         yield Missing("Errors of a model by kind of identity adjective", _TRAIN)
@@ -324,7 +312,7 @@ def identity(page: Adept) -> Iterator[Finding]:
     kind_of = dict(zip(page.rows.column("item_id").to_pylist(), kinds, strict=True))
     caption = f"Errors of {best.model} on val, by kind of identity adjective"
     cells = _errors(best.answers, kind_of)
-    yield Cells(caption, cells, unit="percent", decimals=1, **_source(page, best))
+    yield Cells(caption, cells, unit="percent", **page.source_of(best.runs))
 
 
 def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> dict[Key, Value]:

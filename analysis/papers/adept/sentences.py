@@ -14,6 +14,7 @@ from adnominal.analysis.estimates import Interval, wilson
 from adnominal.analysis.graded import correlation
 from adnominal.analysis.papers.adept.sources import Adept
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
+from adnominal.analysis.predictions import newest_of_each
 from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
@@ -99,7 +100,7 @@ def log_probability(page: Adept) -> Iterator[Finding]:
     therefore nearly always negative; the change of all other words has none of it.
     """
     edition = page.edition
-    runs = _newest_runs(page.runs_of("logprob", {"table": "adept"}, edition))
+    runs = newest_of_each(page.runs_of("logprob", {"table": "adept"}, edition), _name)
     if not runs:
         raise UserError("no finished run of training/score.py method=logprob table=adept")
     yield Note(
@@ -112,12 +113,7 @@ def log_probability(page: Adept) -> Iterator[Finding]:
         pairs = scored_pairs(page, run, edition)
         if not pairs:
             continue
-        source: dict[str, Any] = {
-            "model": run.model,
-            "runs": [run],
-            "edition": edition,
-            "is_simulated": page.is_simulated,
-        }
+        source = page.source_of([run])
         seed = page.lake.seed
         caption = f"Change by {name}, against people's labels ({len(pairs):,} pairs)"
         yield Cells(caption, _against_labels(pairs, seed), decimals=3, **source)
@@ -127,14 +123,10 @@ def log_probability(page: Adept) -> Iterator[Finding]:
         yield Cells(caption, _surprisals(pairs), unit="nats", **source)
 
 
-def _newest_runs(runs: Sequence[Run]) -> dict[str, Run]:
-    """The newest run of each model, by its name and the way that a masked model is masked."""
-    newest: dict[str, Run] = {}
-    for run in runs:
-        is_masked = run.params.get("kind") == "masked"
-        name = f"{run.model}, {run.params.get('masking')} masked" if is_masked else run.model
-        newest.setdefault(name, run)
-    return newest
+def _name(run: Run) -> str:
+    """The model's name, with the way that a masked model is masked."""
+    is_masked = run.params.get("kind") == "masked"
+    return f"{run.model}, {run.params.get('masking')} masked" if is_masked else run.model
 
 
 def scored_pairs(page: Adept, run: Run, edition: str) -> list[ScoredPair]:
@@ -165,7 +157,7 @@ def _against_labels(pairs: Sequence[ScoredPair], seed: int) -> dict[Key, Value]:
     for name, measure in _MEASURES.items():
         changes = [measure(pair) for pair in pairs]
         ranks = correlation(name, labels, changes, seed)
-        cells[name, "Spearman's rho"] = ranks.interval
+        cells[name, "Spearman's rho"] = ranks.spearman
         cells[name, "Kendall's tau-b"] = ranks.kendall
         signs = [
             (pair.label - EQUALLY_LIKELY) * change > 0

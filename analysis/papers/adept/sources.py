@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -95,6 +96,15 @@ class Adept(Sources):
     def edition(self) -> str:
         """The displayed edition."""
         return str(self.rows.column("edition")[0])
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What cells of the displayed rows share."""
+        return {"edition": self.edition, "is_simulated": self.is_simulated}
+
+    def source_of(self, runs: Sequence[Run]) -> dict[str, Any]:
+        """What cells of a model's answers to these rows share."""
+        return {"model": runs[0].model, "runs": runs, **self.source}
 
     @cached_property
     def scored_models(self) -> list[Scored]:

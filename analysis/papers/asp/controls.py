@@ -65,7 +65,6 @@ def _accuracies(title: str, models: list[Answered], edition: str) -> Iterator[Ce
                     title[0].upper() + title[1:],
                     cells,
                     unit="percent",
-                    decimals=1,
                     model=model.model,
                     runs=model.runs,
                     edition=edition,

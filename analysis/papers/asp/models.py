@@ -54,7 +54,7 @@ def _accuracies(page: Asp, number: int, models: Sequence[Answered]) -> Iterator[
             row = f"{model.model} ({model.kind}, {runs})"
             own: dict[Key, Value] = {(row, test): score for test, score in tests.items()}
             caption = f"{task.capitalize()}: models {where}"
-            yield Cells(caption, own, unit="percent", decimals=1, **source)
+            yield Cells(caption, own, unit="percent", **source)
 
 
 def _baselines(page: Asp, name: str, number: int, kind: str) -> Iterator[Finding]:
@@ -217,7 +217,6 @@ def leaks(page: Asp) -> Iterator[Finding]:
                 "Accuracy by whether an adjective leaks",
                 cells,
                 unit="percent",
-                decimals=1,
                 model=model.model,
                 runs=model.runs,
             )

@@ -11,7 +11,6 @@ from scipy import stats
 from adnominal.analysis.editions import read_edition
 from adnominal.analysis.papers.exhibits import COMPARABLE, Chart, Finding, Note, exhibit
 from adnominal.analysis.papers.plane.sources import TYPES, Plane
-from adnominal.analysis.papers.published import table as published_table
 from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import distinct_values, row_counts, where_equal
 from adnominal.etl.lake import arrow
@@ -19,37 +18,26 @@ from adnominal.etl.plane import CLASSES
 
 _BUILD = "python etl/build_plane.py preset=paper lake=LAKE"
 _QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
+CellValues = dict[Key, Value]
 Floats = npt.NDArray[np.float64]
 
 
-def rule_check(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """Labels by class and inference type compared with table 1, over batches of ``plane_items``.
+def entailed_shares(batches: Iterable[pa.RecordBatch]) -> tuple[CellValues, CellValues]:
+    """The share of entailed rows by inference type and class, and the numbers of rows.
 
-    Columns class, inference_type, rows, entailed, expected (the paper's 1 or 0) and agrees (whether
-    every row has the expected label). The batches need the columns class, inference_type and label,
-    and may come from a table of any size.
+    The batches of ``plane_items`` need the columns class, inference_type and label, and may come
+    from a table of any size.
     """
     counts = row_counts(batches, "class", "inference_type", "label")
-    if not counts:
-        raise ValueError("no rows to check")
-    rule = published_table("plane", "table 1")
     keys = {(kind, inference) for kind, inference, _ in counts}
-    checks = []
+    shares: CellValues = {}
+    sizes: CellValues = {}
     for kind, inference in sorted(keys, key=lambda key: (CLASSES.index(key[0]), key[1])):
         entailed = counts[kind, inference, 1]
         rows = entailed + counts[kind, inference, 0]
-        expected = int(rule[TYPES[inference], kind].value)
-        checks.append(
-            {
-                "class": kind,
-                "inference_type": inference,
-                "rows": rows,
-                "entailed": entailed,
-                "expected": expected,
-                "agrees": entailed == expected * rows,
-            }
-        )
-    return pa.Table.from_pylist(checks)
+        shares[TYPES[inference], kind] = entailed / rows
+        sizes[TYPES[inference], kind] = float(rows)
+    return shares, sizes
 
 
 @exhibit(
@@ -66,12 +54,7 @@ def rules(page: Plane) -> Iterator[Finding]:
     columns = ["class", "inference_type", "label"]
     where = [("edition", "=", edition)]
     batches = arrow.batches(page.lake.root, "plane_items", where=where, columns=columns)
-    shares: dict[Key, Value] = {}
-    sizes: dict[Key, Value] = {}
-    for row in rule_check(batches).to_pylist():
-        cell = TYPES[row["inference_type"]], row["class"]
-        shares[cell] = row["entailed"] / row["rows"]
-        sizes[cell] = float(row["rows"])
+    shares, sizes = entailed_shares(batches)
     yield Cells("table 1", shares, edition=edition)
     yield Cells("Rows behind each share", sizes, decimals=0, edition=edition)
 

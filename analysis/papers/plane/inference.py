@@ -1,5 +1,6 @@
 """PLANE's results of models for natural-language inference: table 5, figures 1 and 9."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -86,45 +87,22 @@ def accuracy(page: Plane) -> Iterator[Finding]:
         )
 
 
-def transfer_variance(
-    predictions: pa.Table, classes: Mapping[str, str], types: Mapping[str, str]
-) -> pa.Table:
-    """F1 of models for NLI by class of adjective and inference type (figure 1).
-
-    `predictions` are rows of `read_scored`; `classes` and `types` map each item to its class and
-    type (`groups_of`). Columns model, class, inference_type, rows, f1 (a third label is always
-    wrong, as in table 5).
-    """
-    cells = {item: f"{kind} {types[item]}" for item, kind in classes.items() if item in types}
-    rows = []
-    for model in distinct_values(predictions, "model"):
-        scores = matrix.f1_by_group(where_equal(predictions, "model", model), cells).to_pylist()
-        by_cell = {score["group"]: score for score in scores}
-        rows += [
-            {
-                "model": short_name(model),
-                "class": kind,
-                "inference_type": inference,
-                "rows": score["rows"],
-                "f1": score["f1"],
-            }
-            for kind in CLASSES
-            for inference in TYPES
-            if (score := by_cell.get(f"{kind} {inference}"))
-        ]
-    return pa.Table.from_pylist(rows)
-
-
 @exhibit("Figure 1", "models for NLI, by inference type", fills=_SCORE, reads=_TABLES)
 def by_type(page: Plane) -> Iterator[Finding]:
     """F1 by class of the adjective and inference type, one panel for each model."""
     rows, _ = page.nli
     edition = edition_of(rows)
     classes, types = (groups_of(page.lake.root, rows, name) for name in ("class", "inference_type"))
+    cell_of_item = {item: f"{kind} {types[item]}" for item, kind in classes.items()}
     by_model: dict[str, dict[Key, Value]] = {}
-    for row in transfer_variance(rows, classes, types).to_pylist():
-        cells = by_model.setdefault(row["model"], {})
-        cells[str(row["inference_type"]), CLASS_NAMES[row["class"]]] = row["f1"]
+    for model in distinct_values(rows, "model"):
+        scores = matrix.f1_by_group(where_equal(rows, "model", model), cell_of_item).to_pylist()
+        f1 = {score["group"]: score["f1"] for score in scores}
+        cells = by_model.setdefault(short_name(model), {})
+        for kind, inference in itertools.product(CLASSES, TYPES):
+            cell = f"{kind} {inference}"
+            if cell in f1:
+                cells[str(inference), CLASS_NAMES[kind]] = f1[cell]
     for model, cells in by_model.items():
         yield Cells(f"F1 of {model}", cells, unit="share", model=model, edition=edition)
     tables = {f"F1 of {model}": model for model in by_model}

@@ -10,20 +10,20 @@ from adnominal.analysis.papers.exhibits import Examples, Finding, Missing, exhib
 from adnominal.analysis.papers.sygns.dataset import polarity_marked
 from adnominal.analysis.papers.sygns.models import ARCHITECTURES, BOTH, TABLES, TRAIN, command
 from adnominal.analysis.papers.sygns.sources import Meanings, Sygns
+from adnominal.analysis.predictions import newest_of_each
 from adnominal.analysis.report_numbers import Cells, Key, Value
 from adnominal.analysis.rows import seeded_order, tuples, where_equal
 from adnominal.analysis.semantics import drs_matching, polarity
 from adnominal.etl.lake import arrow
 from adnominal.etl.sygns.fol import ParseError
-from adnominal.training.finished_runs import Run
+from adnominal.training.finished_runs import Run, Runs
 
 
-def _newest_runs(meanings: Meanings | None, **task: str) -> dict[str, Run]:
+def _newest_runs(meanings: Meanings, **task: str) -> dict[str, Run]:
     """The newest run of each architecture with these settings, of any size and length."""
-    newest: dict[str, Run] = {}
-    for run in meanings.runs if meanings else ():
-        if all(run.params.get(f"task.{name}") == value for name, value in task.items()):
-            newest.setdefault(run.params.get("seq2seq.architecture", ""), run)
+    settings = {f"task.{name}": value for name, value in task.items()}
+    runs = Runs(meanings.runs).of("finetune", settings)
+    newest = newest_of_each(runs, lambda run: run.params.get("seq2seq.architecture"))
     return {model: newest[name] for model, name in ARCHITECTURES.items() if name in newest}
 
 
@@ -33,8 +33,6 @@ def _wrong_meanings(
     """(sentence, gold, answers by model) of a test sentence drawn from those that the most models
     got wrong."""
     meanings = page.meanings
-    if meanings is None:
-        return None
     wrong: dict[str, dict[str, str]] = defaultdict(dict)
     gold: dict[str, str] = {}
     for model, run in runs.items():

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.analysis.editions import Lake
 from adnominal.analysis.estimates import (
     Floats,
     Interval,
@@ -23,7 +22,7 @@ from adnominal.analysis.estimates import (
     wilson,
 )
 from adnominal.analysis.papers.exhibits import Sources
-from adnominal.analysis.predictions import labelled_predictions, runs_with_answers
+from adnominal.analysis.predictions import labelled_predictions
 from adnominal.analysis.rows import lists, schema, with_columns
 from adnominal.analysis.semantics import drs_matching, polarity
 from adnominal.analysis.semantics.prover import Outcome, Proving, provers
@@ -58,23 +57,14 @@ def classes(lake: str, edition: str) -> pa.Table:
 
 
 class Meanings:
-    """The runs on one edition of SyGNS with answers in the lake.
+    """The runs on one edition of SyGNS with answers in the lake."""
 
-    `prover` and `cache` are those of ``python -m analysis.semantics``.
-    """
-
-    def __init__(
-        self, lake: Lake, runs: Runs, edition: str, prover: str = "none", cache: str | None = None
-    ) -> None:
-        self.lake, self.edition, self.prover, self.cache = lake, edition, prover, cache
+    def __init__(self, page: "Sygns", edition: str) -> None:
+        self.page, self.edition = page, edition
         settings = {"task.name": "sygns", "task.edition": edition}
-        self.runs = runs_with_answers(lake.root, runs.of("finetune", settings))
+        self.runs = page.runs_of("finetune", settings)
         self._parts: dict[tuple[str, str], pa.Table] = {}
         self._exact: dict[str, pa.Table] = {}
-
-    @cached_property
-    def _classes(self) -> pa.Table:
-        return classes(self.lake.root, self.edition)
 
     def group(
         self,
@@ -109,10 +99,11 @@ class Meanings:
         part of the run's split (null for sentences outside the split); and whether the text is
         exactly the gold form, which a missing text is not.
         """
-        answers = labelled_predictions(self.lake.root, run.id, ("item_id", "gold", "text"))
-        class_rows = _rows_of_items(self._classes, answers)
+        answers = labelled_predictions(self.page.lake.root, run.id, ("item_id", "gold", "text"))
+        classes_of_edition = self.page.classes(self.edition)
+        class_rows = _rows_of_items(classes_of_edition, answers)
         answers = answers.filter(class_rows.is_valid())
-        classes_of_answers = self._classes.take(class_rows.drop_null())
+        classes_of_answers = classes_of_edition.take(class_rows.drop_null())
         classes_of_answers = classes_of_answers.select(["quantifier", "modifier", "depth"])
         answers = with_columns(answers, classes_of_answers)
         scheme = run.params.get("task.scheme", "")
@@ -131,7 +122,7 @@ class Meanings:
             where = [("edition", "=", self.edition), ("scheme", "=", scheme)]
             where.append(("primitive", "=", primitive))
             self._parts[key] = arrow.read(
-                self.lake.root, "sygns_splits", where=where, columns=["sentence_id", "part"]
+                self.page.lake.root, "sygns_splits", where=where, columns=["sentence_id", "part"]
             )
         return self._parts[key]
 
@@ -194,8 +185,8 @@ class Meanings:
             UserError: the prover is not installed.
         """
         scores: dict[str, list[Triple]] = defaultdict(list)
-        cache = Path(self.cache) if self.cache else None
-        with closing(Proving(provers(self.prover.split(",")), cache=cache)) as proving:
+        cache = Path(self.page.cache) if self.page.cache else None
+        with closing(Proving(provers(self.page.prover.split(",")), cache=cache)) as proving:
             for number, run in enumerate(runs, 1):
                 log.info("proving: run %d of %d (%s)", number, len(runs), run.id)
                 rows = self.rows(run)
@@ -289,7 +280,8 @@ def _over_items(rows: Floats, statistic: Callable[[Floats], Floats]) -> Interval
 
 @dataclass(frozen=True)
 class Sygns(Sources):
-    """Data shared by the exhibits of SyGNS; only table 6 needs `prover` and `cache`."""
+    """Data shared by the exhibits of SyGNS; only table 6 needs `prover` and `cache`, as in
+    ``python -m analysis.semantics``."""
 
     prover: str = "none"
     cache: str | None = None
@@ -306,13 +298,11 @@ class Sygns(Sources):
         return self._classes[edition]
 
     @cached_property
-    def meanings(self) -> Meanings | None:
-        """The runs on the first edition with runs, else on the first; None if none has splits."""
+    def meanings(self) -> Meanings:
+        """The runs on the first edition with runs, else on the first; none if none has splits."""
         try:
             editions = self.lake.shown_editions("sygns", "sygns_splits")
         except UserError:
-            return None
-        of_editions = [
-            Meanings(self.lake, self.runs, edition, self.prover, self.cache) for edition in editions
-        ]
+            editions = [""]
+        of_editions = [Meanings(self, edition) for edition in editions]
         return next((meanings for meanings in of_editions if meanings.runs), of_editions[0])
