@@ -246,6 +246,7 @@ def audit(
             scores[row, MAJORITY] = majority
             scores[row, "gain"] = gain
             scores[row, "p"] = p_values[row]
+            scores[row, "p (Holm)"] = p_values[row]  # corrected below, with those of all rows
             sizes[row, "rows of train"] = float(len(labels))
             sizes[row, f"rows of {sample.rows.part}"] = float(len(gold))
     corrected = multipletests(list(p_values.values()), method="holm")[1]
