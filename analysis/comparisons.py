@@ -219,7 +219,9 @@ def _discordant_counts(gold: Labels, first: Labels, second: Labels) -> tuple[int
     items = _texts([gold, first, second])
     first_right = items[1] == items[0]
     second_right = items[2] == items[0]
-    return int((first_right & ~second_right).sum()), int((second_right & ~first_right).sum())
+    only_first = first_right & ~second_right
+    only_second = second_right & ~first_right
+    return int(only_first.sum()), int(only_second.sum())
 
 
 def bootstrap(

@@ -34,10 +34,6 @@ class Interval:
     level: float = 0.95
     kind: str = ""
 
-    def columns(self, name: str) -> dict[str, float]:
-        """Row cells: the estimate under this name, and the bounds as low and high."""
-        return {name: self.estimate, "low": self.low, "high": self.high}
-
 
 def wilson(right: int, n: int, level: float = 0.95) -> Interval:
     """Wilson's score interval of a share such as an accuracy; it never leaves [0, 1].
@@ -166,5 +162,6 @@ def percentile_interval(
     estimate: float, resampled: Floats, n: int, level: float = 0.95, kind: str = "bootstrap"
 ) -> Interval:
     """An estimate with the percentiles of its resampled values as bounds."""
-    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
+    places = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(resampled, places)
     return Interval(estimate, float(low), float(high), n, level, kind)

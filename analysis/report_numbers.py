@@ -48,6 +48,7 @@ REPRODUCED = (EQUAL, WITHIN)
 
 Value = float | Interval
 Key = tuple[str, str]
+CellValues = dict[Key, Value]
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,8 @@ def percent_text(row: Row) -> str:
     text = f"{scale * row['ours']:.1f} %"
     if row.get("low") is None:
         return text
-    return f"{text} [{scale * row['low']:.1f}, {scale * row['high']:.1f}]"
+    low, high = scale * row["low"], scale * row["high"]
+    return f"{text} [{low:.1f}, {high:.1f}]"
 
 
 def _printed_row(source: Source, printed: Published, ours: tuple[Cells, Value] | None) -> Row:
@@ -207,7 +209,8 @@ def _our_columns(entry: Cells, value: Value, unit: str) -> Row:
     }
     if not isinstance(value, Interval):
         return columns | {"ours": _finite(scale * value)}
-    low, high = _finite(scale * value.low), _finite(scale * value.high)
+    low = _finite(scale * value.low)
+    high = _finite(scale * value.high)
     has_bounds = low is not None and high is not None
     return columns | {
         "ours": _finite(scale * value.estimate),

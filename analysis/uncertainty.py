@@ -79,8 +79,10 @@ def calibration(scores: Floats, people: Floats) -> Iterator[Bin]:
 def calibration_error(scores: Floats, people: Floats) -> float:
     """The expected calibration error (Guo et al. 2017): the mean distance of confidence and share
     over bins, weighted by items."""
-    bins = list(calibration(scores, people))
-    return sum(b.items * abs(b.confidence - b.share) for b in bins) / len(scores)
+    total = 0.0
+    for entry in calibration(scores, people):
+        total += entry.items * abs(entry.confidence - entry.share)
+    return total / len(scores)
 
 
 def entropy_correlation(scores: Floats, people: Floats, seed: int) -> Interval:

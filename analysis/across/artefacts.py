@@ -25,7 +25,7 @@ from statsmodels.stats.multitest import multipletests
 
 from adnominal.analysis.comparisons import Resampling, permutation
 from adnominal.analysis.estimates import clustered_interval
-from adnominal.analysis.report_numbers import Key, Value
+from adnominal.analysis.report_numbers import CellValues
 from adnominal.etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500
@@ -38,7 +38,6 @@ LEAST = 20
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|\w+(?:-\w+)*|[^\w\s]")
 # The columns of the audit that its figure compares.
 ALONE, MAJORITY = "part of the input alone", "majority label"
-CellValues = dict[Key, Value]
 
 
 @dataclass(frozen=True)
@@ -227,26 +226,29 @@ def audit(
     for sample in samples:
         gold = [sample.rows.labels[place] for place in sample.scored]
         labels = [sample.rows.labels[place] for place in sample.learnt]
-        counts = Counter(labels)
-        majority_label = min(counts, key=lambda label: (-counts[label], label))
+        majority_label = _most_frequent(labels)
         majority = gold.count(majority_label) / len(gold)
+        differ_in_label = len(set(labels)) > 1
         for name in sample.rows.inputs:
             known_texts = sample.texts(name, sample.learnt)
             asked_texts = sample.texts(name, sample.scored)
             guesses = [majority_label] * len(gold)
-            if len(set(known_texts)) > 1 and len(counts) > 1:
+            if differ_in_label and len(set(known_texts)) > 1:
                 classifier = fit(name, tuple(known_texts), tuple(labels))
-                guesses = classifier.predict(texts[name].features(asked_texts))
+                features = texts[name].features(asked_texts)
+                guesses = classifier.predict(features)
             correct = [float(a == b) for a, b in zip(gold, guesses, strict=True)]
             accuracy = clustered_interval(correct, asked_texts)
             gain = accuracy.estimate - majority
             row = f"{sample.rows.split}: {name}"
-            p_values[row] = _p_of_no_gain(gold, guesses, majority_label, asked_texts, gain, seed)
+            constant_guesses = [majority_label] * len(gold)
+            p = _p_of_no_gain(gold, guesses, constant_guesses, asked_texts, gain, seed)
+            p_values[row] = p
             scores[row, ALONE] = accuracy
             scores[row, MAJORITY] = majority
             scores[row, "gain"] = gain
-            scores[row, "p"] = p_values[row]
-            scores[row, "p (Holm)"] = p_values[row]  # corrected below, with those of all rows
+            scores[row, "p"] = p
+            scores[row, "p (Holm)"] = p  # corrected below, with those of all rows
             sizes[row, "rows of train"] = float(len(labels))
             sizes[row, f"rows of {sample.rows.part}"] = float(len(gold))
     corrected = multipletests(list(p_values.values()), method="holm")[1]
@@ -255,19 +257,24 @@ def audit(
     return scores, sizes
 
 
+def _most_frequent(labels: Sequence[str]) -> str:
+    """The most frequent label; of equally frequent ones, the alphabetically first."""
+    counts = Counter(labels)
+    return min(counts, key=lambda label: (-counts[label], label))
+
+
 def _p_of_no_gain(
     gold: Sequence[str],
     guesses: Sequence[str],
-    majority_label: str,
+    constant_guesses: Sequence[str],
     texts: Sequence[str],
     gain: float,
     seed: int,
 ) -> float:
-    """One-sided p of no gain over always answering `majority_label`."""
+    """One-sided p of no gain over always giving one answer."""
     groups = texts if len(set(texts)) > 1 else None
     resampling = Resampling(RESAMPLES, seed)
-    constant_answers = [majority_label] * len(gold)
-    either = permutation("accuracy", gold, guesses, constant_answers, groups, resampling)
+    either = permutation("accuracy", gold, guesses, constant_guesses, groups, resampling)
     # Exchanging answers flips the sign, so the null distribution is symmetric.
     return either / 2 if gain > 0 else 1 - either / 2
 

@@ -17,7 +17,7 @@ from adnominal.analysis.across.artefacts import (
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import rows_by_edition
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, lists
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import declared_tables, read_parts, with_items
@@ -197,13 +197,15 @@ def _word_findings(splits: list[Rows], name: str) -> Iterator[Finding]:
     # Rounds and folds differ only in what they hold out, so the words of one are enough.
     degree = [rows for rows in splits[1:] if rows.split.startswith("degree")]
     for rows in (splits[0], *degree[:1]):
-        counts: dict[Key, Value] = {}
-        tests: dict[Key, Value] = {}
-        for row in token_table(rows, name).to_dict("records"):
-            place = f"{row['token']} → {row['label']}"
-            counts[place, "rows"] = float(row["rows"])
-            for column in ("share", "expected", "z", "p"):
-                tests[place, column] = float(row[column])
+        counts: CellValues = {}
+        tests: CellValues = {}
+        for word in token_table(rows, name).itertuples():
+            place = f"{word.token} → {word.label}"
+            counts[place, "rows"] = float(word.rows)
+            tests[place, "share"] = float(word.share)
+            tests[place, "expected"] = float(word.expected)
+            tests[place, "z"] = float(word.z)
+            tests[place, "p"] = float(word.p)
         if counts:
             caption = f"Words that give the label away: {rows.split}, {name}"
             yield Cells(caption, counts, decimals=0, edition=rows.edition, note=_TOKENS)

@@ -6,9 +6,10 @@ its pointwise mutual information (PMI, bits); `analysis.slices` looks them up. A
 proxy for the model's pretraining data, which is not known.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log2
+from typing import TypeVar
 
 import pandas as pd
 
@@ -17,7 +18,7 @@ from adnominal.analysis.across.fine_tuned import Across, Experiment
 from adnominal.analysis.estimates import clustered_interval
 from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
 from adnominal.analysis.regression import slope
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, lists
 from adnominal.analysis.slices import ABSENT, tenths
 from adnominal.conf import UserError
@@ -34,7 +35,7 @@ _STRATA = {
 # Tenths and slopes need at least this many answers to items whose pair is in the corpus.
 _LEAST = 30
 _ITEM_TABLES = ("adept", "plane_items", "asp_entailment")
-CellValues = dict[Key, Value]
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -92,26 +93,34 @@ def against_corpora(page: Across) -> Iterator[Finding]:
 
 
 def _looked_up(page: Across, corpus: str, experiment: Experiment) -> Items:
-    root = page.lake.root
     adjectives, nouns = lists(experiment.rows, "adjective", "noun")
-    # Corpora hold lemmas; PLANE's published nouns are inflected as in their text.
-    singulars = [None if noun is None else singular(noun) for noun in nouns]
-    counts = slices.pair_counts(root, corpus, adjectives, nouns)
-    counts_of_singulars = slices.pair_counts(root, corpus, adjectives, singulars)
-    pmi = slices.pair_pmi(root, corpus, adjectives, nouns)
-    pmi_of_singulars = slices.pair_pmi(root, corpus, adjectives, singulars)
     report = experiment.dataset.report
+    lake = page.lake.root
+    counts = _values(slices.pair_counts, lake, corpus, adjectives, nouns)
     return Items(
         name=f"{experiment.title}, {experiment.runs[0].model}",
         stratified_by=_STRATA[report.strata] if report else "",
         correct=experiment.correct,
         pairs=[f"{a} {n}" for a, n in zip(adjectives, nouns, strict=True)],
         strata=experiment.strata,
-        counts=[
-            one or other or None for one, other in zip(counts, counts_of_singulars, strict=True)
-        ],
-        pmi=[one or other for one, other in zip(pmi, pmi_of_singulars, strict=True)],
+        counts=[count or None for count in counts],
+        pmi=_values(slices.pair_pmi, lake, corpus, adjectives, nouns),
     )
+
+
+def _values(
+    look_up: Callable[..., list[_Number | None]],
+    lake: str,
+    corpus: str,
+    adjectives: slices.Words,
+    nouns: slices.Words,
+) -> list[_Number | None]:
+    """The corpus's value of each pair. Corpora hold lemmas; PLANE's published nouns are inflected
+    as in their text, so nouns are looked up as they are, then in the singular."""
+    singulars = [None if noun is None else singular(noun) for noun in nouns]
+    values = look_up(lake, corpus, adjectives, nouns)
+    values_of_singulars = look_up(lake, corpus, adjectives, singulars)
+    return [one or other for one, other in zip(values, values_of_singulars, strict=True)]
 
 
 def _of_corpus(corpus: str, experiments: Sequence[Items]) -> Iterator[Finding]:
@@ -156,10 +165,10 @@ def by_tenth(items: Items, values: Sequence[float | None]) -> tuple[CellValues, 
     return accuracies, ranges
 
 
-def _slopes(items: Items) -> dict[Key, Value]:
+def _slopes(items: Items) -> CellValues:
     """The odds ratio of a right answer for a doubling of the count and for a bit of PMI."""
     logs = [None if count is None else log2(count) for count in items.counts]
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for name, values in (("a doubling of the count", logs), ("a bit of PMI", items.pmi)):
         for strata in (None, items.strata):
             effect = slope(values, items.correct, items.pairs, strata)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import read_edition
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, schema, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import declared_tables, read_parts
@@ -31,7 +31,6 @@ from adnominal.etl.sygns.splits import SCHEMES
 SAMPLED = 20_000
 _FUNCTION_WORDS = ("detSing", "detPlur", "conn")
 
-CellValues = dict[Key, Value]
 _COMPARED = ("form", "sentence_pattern", "form_pattern", "length", "any")
 _PATTERNS = schema("sentence_id form sentence_pattern form_pattern length:int any:int")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, tuples
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
@@ -94,7 +94,7 @@ def association_of(root: str, corpus: str) -> dict[Pair, float]:
     return {(adjective, noun): log_dice for adjective, noun, log_dice in tuples(rows)}
 
 
-def pair_cells(root: str, other_root: str, corpus: str) -> dict[Key, Value]:
+def pair_cells(root: str, other_root: str, corpus: str) -> CellValues:
     """The figures that compare the pairs and associations of a corpus, one per row."""
     figures = agreement(pairs_of(root, corpus), pairs_of(other_root, corpus))
     dice = association_of(root, corpus), association_of(other_root, corpus)
@@ -111,13 +111,13 @@ def pair_cells(root: str, other_root: str, corpus: str) -> dict[Key, Value]:
     return {(name, corpus): value for name, value in values.items()}
 
 
-def difference_cells(root: str, other_root: str, corpus: str) -> dict[Key, Value]:
+def difference_cells(root: str, other_root: str, corpus: str) -> CellValues:
     """The twenty pairs whose counts differ most, with both counts."""
     pairs, other = pairs_of(root, corpus), pairs_of(other_root, corpus)
     ranked_pairs = sorted(
         pairs.keys() | other.keys(), key=lambda pair: (-abs(pairs[pair] - other[pair]), pair)
     )[:20]
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for pair in ranked_pairs:
         cells[" ".join(pair), "first"] = float(pairs[pair])
         cells[" ".join(pair), "second"] = float(other[pair])
@@ -140,14 +140,15 @@ DATASETS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def dataset_cells(root: str, other_root: str) -> dict[Key, Value]:
+def dataset_cells(root: str, other_root: str) -> CellValues:
     """The numbers of rows of the built datasets in either lake and in both, for common tables."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     common = set(arrow.tables(root)) & set(arrow.tables(other_root))
     for name, (table, columns) in DATASETS.items():
         if table not in common:
             continue
-        first, second = (_keys(side, table, columns) for side in (root, other_root))
+        first = _keys(root, table, columns)
+        second = _keys(other_root, table, columns)
         common_rows = len(first & second)
         cells[name, "first"] = float(len(first))
         cells[name, "second"] = float(len(second))

@@ -16,7 +16,7 @@ from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.estimates import clustered_interval, difference
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.predictions import labelled_predictions
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import (
     distinct_values,
     is_right,
@@ -69,15 +69,16 @@ def compare_splits(
         ValueError: a split without answers.
     """
     name = f"{dataset}, {model}: {leaking[0]} less {leak_free[0]}"
-    accuracies: dict[Key, Value] = {}
-    sizes: dict[Key, Value] = {}
+    accuracies: CellValues = {}
+    sizes: CellValues = {}
     shares = []
     for side, (_, answers) in (("leaking", leaking), ("leak-free", leak_free)):
         gold, groups = lists(answers, "gold", "group")
         share = clustered_interval(is_right(answers), groups)
         shares.append(share)
         accuracies[name, side] = share.estimate
-        accuracies[name, f"majority, {side}"] = max(Counter(gold).values()) / len(gold)
+        most_frequent = max(Counter(gold).values())
+        accuracies[name, f"majority, {side}"] = most_frequent / len(gold)
         sizes[name, f"rows, {side}"] = float(len(gold))
     accuracies[name, "difference"] = difference(*shares)
     yield Cells(caption, accuracies, unit="percent", model=model)
@@ -95,8 +96,10 @@ def seen_and_unseen(
     seen = [place for place, side in enumerate(sides) if side == "seen"]
     unseen = [place for place, side in enumerate(sides) if side == "unseen"]
     if seen and unseen:
-        both = (f"seen {word}", answers.take(seen)), (f"unseen {word}", answers.take(unseen))
-        yield from compare_splits("Accuracy, seen less unseen", dataset, model, *both)
+        seen_side = (f"seen {word}", answers.take(seen))
+        unseen_side = (f"unseen {word}", answers.take(unseen))
+        caption = "Accuracy, seen less unseen"
+        yield from compare_splits(caption, dataset, model, seen_side, unseen_side)
 
 
 def trained_words(
@@ -232,14 +235,16 @@ def _by_word(page: Across) -> Iterator[Cells]:
         scheme = dataset.splits.published
         settings: dict[str, str | tuple[str, ...]] = {dataset.splits.setting: scheme}
         for members in _newest_group_by_model(page, name=dataset.name, **settings):
+            model = members[0].model
             rows = page.answers(dataset, members)
-            edition, fold = (rows.column(name)[0].as_py() for name in ("edition", "fold"))
+            edition = rows.column("edition")[0].as_py()
+            fold = rows.column("fold")[0].as_py()
             table_name = dataset.tables[0].name
             trained = trained_words(page.lake.root, table_name, edition, scheme, fold)
-            for name, column in word_columns(rows).items():
+            for name, words in word_columns(rows).items():
                 answers = _answers(rows, "noun" if name == "pair" else name)
-                sides = by_training_word(column, trained[name])
-                yield from seen_and_unseen(dataset.title, members[0].model, answers, name, sides)
+                sides = by_training_word(words, trained[name])
+                yield from seen_and_unseen(dataset.title, model, answers, name, sides)
 
 
 def _by_adjective(page: Across) -> Iterator[Cells]:
@@ -270,7 +275,8 @@ def _by_dimension(page: Across) -> Iterator[Cells]:
         tests = _tests(page, rows)
         ids = rows.column("item_id").to_pylist()
         # Rows outside the validation part belong to the held-out dimension.
-        known = {tests[item][0] for item in ids if parts.get(item) == "val" and item in tests}
+        validated = [item for item in ids if parts.get(item) == "val"]
+        known = {tests[item][0] for item in validated if item in tests}
         sides = [
             None
             if item not in tests or tests[item][0] not in known

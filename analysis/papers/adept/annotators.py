@@ -22,7 +22,7 @@ from adnominal.analysis.editions import Lake
 from adnominal.analysis.estimates import Interval, wilson
 from adnominal.analysis.papers.adept.sources import PARTS, Adept, read
 from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import tuples
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.adept.baselines import label_of
@@ -32,7 +32,6 @@ from adnominal.etl.annotation.keys import SIMULATED
 from adnominal.etl.annotation.quality import LABELLING, Answer, Filtered, Rules, filter_answers
 from adnominal.etl.lake import arrow
 
-CellValues = dict[Key, Value]
 TABLES = ("adept_batches", "adept_annotations")
 _HUMAN = {"context": "human", "no_context": "human, no context"}
 EXPORT = (

@@ -10,7 +10,7 @@ from adnominal.analysis.estimates import clustered_interval
 from adnominal.analysis.papers.adept.sources import Adept
 from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
 from adnominal.analysis.predictions import newest_of_each, read
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import lists, places
 from adnominal.training.asking import scores
 from adnominal.training.finished_runs import Run, model_name
@@ -36,15 +36,15 @@ def untrained_models(page: Adept) -> Iterator[Finding]:
     for run in reversed(runs):
         by_model.setdefault(run.model, []).append(run)
     for of_model in by_model.values():
-        cells: dict[Key, Value] = {}
+        cells: CellValues = {}
         for run in of_model:
             cells |= _of_run(page, run)
         yield Cells(_CAPTION, cells, unit="percent", **page.source_of(of_model))
 
 
-def _of_run(page: Adept, run: Run) -> dict[Key, Value]:
+def _of_run(page: Adept, run: Run) -> CellValues:
     """The accuracy of a run for each way to read its answers."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     rows = read(page.lake.root, [run.id])
     for choice, answers in scores.choices(rows).items():
         shots = run.params.get("shots", "0")

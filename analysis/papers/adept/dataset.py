@@ -28,7 +28,7 @@ from adnominal.analysis.papers.exhibits import (
     Missing,
     exhibit,
 )
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import lists, places, seeded_order, tuples, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
@@ -60,7 +60,8 @@ def examples(page: Adept) -> Iterator[Finding]:
         raise UserError(f"no adjective with {_EACH} labels in the table adept of {page.lake.root}")
     order = seeded_order(diverse, seed, str)
     modifiers = [name for name in order if _kind(name) == "NS"][: _ADJECTIVES // 2]
-    modifiers += [name for name in order if _kind(name) == "S"][: _ADJECTIVES - len(modifiers)]
+    subsective = [name for name in order if _kind(name) == "S"]
+    modifiers += subsective[: _ADJECTIVES - len(modifiers)]
     instances = []
     for modifier in modifiers:
         first: dict[int, dict[str, Any]] = {}
@@ -117,7 +118,9 @@ def construction(page: Adept) -> Iterator[Finding]:
     lake."""
     edition = page.lake.edition("adept_items")
     counts = stages(page.lake.root, edition)
-    ours: dict[Key, Value] = {(stage, "entries"): float(n) for stage, n in counts.items()}
+    ours: CellValues = {}
+    for stage, count in counts.items():
+        ours[stage, "entries"] = float(count)
     yield Cells(_STAGES, ours, decimals=0, edition=edition)
     if edition in COMPARABLE:
         printed = published.table("adept", "figure 1")
@@ -260,7 +263,9 @@ def agreement(page: Adept) -> Iterator[Finding]:
     yield Cells("table 4", _label_cells(label_rows, rows.num_rows), **source)
     parts, agreements = lists(rows, "split_random", "agreement")
     parts_present = [part for part in PARTS if part in parts]
-    sizes: dict[Key, Value] = {(part, "rows"): float(parts.count(part)) for part in parts_present}
+    sizes: CellValues = {}
+    for part in parts_present:
+        sizes[part, "rows"] = float(parts.count(part))
     for name in ("unanimous", "majority"):
         if name in agreements:
             sizes[name, "rows"] = float(agreements.count(name))
@@ -270,8 +275,8 @@ def agreement(page: Adept) -> Iterator[Finding]:
     yield Cells(caption, sizes, decimals=0, note=note, **source)
     if is_comparable and parts_present == list(PARTS):
         yield Cells("section 4.1", {("instances", "entries"): float(rows.num_rows)}, **source)
-    items: dict[Key, Value] = {}
-    shares: dict[Key, Value] = {}
+    items: CellValues = {}
+    shares: CellValues = {}
     for row in label_rows:
         items[row["label"], row["part"]] = float(row["count"])
         shares[row["label"], row["part"]] = row["share"]
@@ -284,9 +289,9 @@ def agreement(page: Adept) -> Iterator[Finding]:
         yield from _other_editions(page)
 
 
-def _label_cells(label_rows: Sequence[Mapping[str, Any]], total: int) -> dict[Key, Value]:
+def _label_cells(label_rows: Sequence[Mapping[str, Any]], total: int) -> CellValues:
     """The cells of table 4 that `label_table` gives, over all `total` rows."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row in label_rows:
         if row["part"] == "all":
             cells["label distribution", row["label"]] = wilson(row["count"], total)
@@ -301,7 +306,7 @@ def _other_editions(page: Adept) -> Iterator[Finding]:
     for edition in page.lake.editions.get("adept", ()):
         if edition == page.edition:
             continue
-        cells: dict[Key, Value] = {}
+        cells: CellValues = {}
         for row in label_table(read(page.lake.root, edition)):
             if row["part"] == "all":
                 cells[row["label"], "rows"] = float(row["count"])
@@ -311,7 +316,7 @@ def _other_editions(page: Adept) -> Iterator[Finding]:
         yield Cells(name, cells, decimals=3, edition=edition, is_simulated=is_simulated)
 
 
-def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> dict[Key, Value]:
+def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> CellValues:
     """The share of each label among the items of a kind of adjective (figure 4), by the kind with
     its number of items and the label.
 
@@ -323,7 +328,7 @@ def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> dict[Key, Value
     """
     labels = rows.column("label").to_pylist()
     counts = Counter(zip(kinds, labels, strict=True))
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for kind in sorted({kind for kind in kinds if kind is not None}):
         total = sum(counts[kind, label] for label in range(len(LABELS)))
         for label, name in enumerate(LABELS):

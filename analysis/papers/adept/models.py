@@ -24,7 +24,14 @@ from adnominal.analysis.papers.exhibits import (
     Missing,
     exhibit,
 )
-from adnominal.analysis.report_numbers import SIMULATED, Cells, Key, Row, Value, percent_text
+from adnominal.analysis.report_numbers import (
+    SIMULATED,
+    Cells,
+    CellValues,
+    Key,
+    Row,
+    percent_text,
+)
 from adnominal.analysis.rows import is_right, lists, seeded_order, tuples
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.baselines import CLASSES, label_of, majority, normative_rule
@@ -90,7 +97,7 @@ def accuracy(page: Adept) -> Iterator[Finding]:
         yield people
     rows = page.rows
     by_rule = baselines(rows, lexicons.nonsubsective_adjectives())
-    rule_cells: dict[Key, Value] = {
+    rule_cells: CellValues = {
         (name, f"{classes}-class"): share
         for (name, classes), share in by_rule.items()
         if classes in (3, 5)
@@ -103,7 +110,7 @@ def accuracy(page: Adept) -> Iterator[Finding]:
         table = "section 6" if scored.classes == 4 else "table 5"
         yield Cells(table, {key: scored.accuracy}, **page.source_of(scored.runs))
     for scored in best:
-        columns: dict[Key, Value] = {
+        columns: CellValues = {
             (_name(scored), f"{scored.classes}-class"): scored.accuracy,
             (_name(scored), f"majority of {scored.classes}"): by_rule["majority", scored.classes],
         }
@@ -186,7 +193,7 @@ def _pairwise(page: Adept) -> Iterator[Finding]:
         return
     p_values = [comparison.p for _, _, comparison in comparisons]
     corrected_p = multipletests(p_values, method="holm")[1].tolist()
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for (one, two, result), p in zip(comparisons, corrected_p, strict=True):
         name = f"{one} less {two}"
         cells[name, "difference"] = result.difference
@@ -202,9 +209,7 @@ def _pairwise(page: Adept) -> Iterator[Finding]:
     )
 
 
-def confusion(
-    gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]
-) -> dict[Key, Value]:
+def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> CellValues:
     """Counts by (gold, predicted) label, in the order of `labels`, including zeros.
 
     Raises:
@@ -248,18 +253,12 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
             yield Cells(figure, counts, is_other_model=is_other, **source)
         own = f"Answers of {best.model}, our best model on val, its best run"
         yield Cells(own, counts, decimals=0, **source)
-        correct = _percent_of_right_answers(best)
-        yield Chart("matrix", f"{own}: {correct} correct", (own,), *axes, only_drawn=True)
+        share = wilson(sum(is_right(best.answers)), best.answers.num_rows)
+        row = {"unit": "share", "ours": share.estimate, "low": share.low, "high": share.high}
+        caption = f"{own}: {percent_text(row)} correct"
+        yield Chart("matrix", caption, (own,), *axes, only_drawn=True)
 
     return build
-
-
-def _percent_of_right_answers(best: Scored) -> str:
-    """``50.0 % [38.1, 61.9]``"""
-    right = sum(is_right(best.answers))
-    share = wilson(right, best.answers.num_rows)
-    percent, low, high = (100 * value for value in (share.estimate, share.low, share.high))
-    return f"{percent:.1f} % [{low:.1f}, {high:.1f}]"
 
 
 five_classes = _confusion(2, "RoBERTa", 5, "five")
@@ -315,12 +314,12 @@ def identity(page: Adept) -> Iterator[Finding]:
     yield Cells(caption, cells, unit="percent", **page.source_of(best.runs))
 
 
-def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> dict[Key, Value]:
+def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> CellValues:
     """Scores of all answers and by kind, and how often answers are below or above the label."""
     ids, gold, guesses = lists(answers, "item_id", "gold", "predicted")
     predicted = [guess or "" for guess in guesses]
     kinds = [kind_of[item] for item in ids]
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for score in scores_by_slice(gold, predicted, {"identity": kinds}):
         distances = [
             LABELS.index(two) - LABELS.index(one)

@@ -15,7 +15,7 @@ from adnominal.analysis.graded import correlation
 from adnominal.analysis.papers.adept.sources import Adept
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.predictions import newest_of_each
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.baselines import EQUALLY_LIKELY
@@ -93,8 +93,8 @@ def log_probability(page: Adept) -> Iterator[Finding]:
         seed = page.lake.seed
         caption = f"Change by {name}, against people's labels ({len(pairs):,} pairs)"
         yield Cells(caption, _against_labels(pairs, seed), decimals=3, **source)
-        changes: dict[Key, Value] = {}
-        surprisals: dict[Key, Value] = {}
+        changes: CellValues = {}
+        surprisals: CellValues = {}
         for label, members in _by_label(pairs).items():
             changes[label, "pairs"] = float(len(members))
             changes |= _means(label, members[[*_CHANGES]])
@@ -132,9 +132,9 @@ def scored_pairs(page: Adept, run: Run, edition: str) -> pd.DataFrame:
     return pd.DataFrame(pairs)
 
 
-def _against_labels(pairs: pd.DataFrame, seed: int) -> dict[Key, Value]:
+def _against_labels(pairs: pd.DataFrame, seed: int) -> CellValues:
     """Rank correlations of each change with the labels, and the share of right directions."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     directed = pairs[pairs["label"] != EQUALLY_LIKELY]
     for name in _CHANGES:
         known = pairs.dropna(subset=name)
@@ -160,9 +160,9 @@ def _by_label(pairs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {name: members for name, members in groups.items() if len(members)}
 
 
-def _means(label: str, members: pd.DataFrame) -> dict[Key, Value]:
+def _means(label: str, members: pd.DataFrame) -> CellValues:
     """The mean of the known values of each column, with its standard error as interval."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for name, column in members.items():
         known = column.dropna().to_numpy(np.float64)
         if not len(known):

@@ -80,8 +80,9 @@ class Adept(Sources):
     @cached_property
     def is_simulated(self) -> bool:
         """Whether the displayed labels are of simulated annotators."""
-        edition = self.lake.requested_edition or next(iter(self.lake.editions.get("adept", ())), "")
-        return has_simulated_labels(self.lake, edition)
+        editions = self.lake.editions.get("adept", ())
+        displayed = self.lake.requested_edition or next(iter(editions), "")
+        return has_simulated_labels(self.lake, displayed)
 
     @cached_property
     def rows(self) -> pa.Table:
@@ -127,7 +128,8 @@ class Adept(Sources):
                     scores.append((run, wilson(sum(is_right(answers)), answers.num_rows), answers))
             if not scores:
                 continue
-            _, _, best = max(scores, key=lambda score: (score[1].estimate, score[0].id))
+            in_order = sorted(scores, key=lambda score: (score[1].estimate, score[0].id))
+            _, _, best = in_order[-1]
             params = members[0].params
             scored_models.append(
                 Scored(

@@ -11,14 +11,13 @@ from scipy import stats
 from adnominal.analysis.editions import read_edition
 from adnominal.analysis.papers.exhibits import COMPARABLE, Chart, Finding, Note, exhibit
 from adnominal.analysis.papers.plane.sources import TYPES, Plane
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, row_counts, where_equal
 from adnominal.etl.lake import arrow
 from adnominal.etl.plane import CLASSES
 
 _BUILD = "python etl/build_plane.py preset=paper lake=LAKE"
 _QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
-CellValues = dict[Key, Value]
 Floats = npt.NDArray[np.float64]
 
 
@@ -74,7 +73,9 @@ def size(page: Plane) -> Iterator[Finding]:
     note = ""
     if edition == "published":
         note = "The release has only the items of its splits, not all."
-    ours: dict[Key, Value] = {(name, "count"): float(count) for name, count in counts.items()}
+    ours: CellValues = {}
+    for name, count in counts.items():
+        ours[name, "count"] = float(count)
     if edition in COMPARABLE:
         yield Cells("section 3.2", ours, edition=edition, note=note)
     else:
@@ -122,9 +123,9 @@ def association(page: Plane) -> Iterator[Finding]:
     )
     for corpus in distinct_values(corpora, "corpus"):
         name = f"PMI of the phrases, corpus {corpus}"
-        quantiles: dict[Key, Value] = {}
-        shapes: dict[Key, Value] = {}
-        phrases: dict[Key, Value] = {}
+        quantiles: CellValues = {}
+        shapes: CellValues = {}
+        phrases: CellValues = {}
         for kind, pmi in pmi_by_class(lake.root, edition, corpus).items():
             phrases[kind, "phrases"] = float(len(pmi))
             quantiles |= {(kind, column): value for column, value in pmi_quantiles(pmi).items()}

@@ -21,7 +21,7 @@ from adnominal.analysis.papers.plane.sources import (
     FineTuned,
     Plane,
 )
-from adnominal.analysis.report_numbers import Cells, Key, Row, Value, percent_text
+from adnominal.analysis.report_numbers import Cells, CellValues, Row, percent_text
 from adnominal.analysis.rows import is_right, lists, places
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
@@ -40,8 +40,8 @@ _TABLES = ("predictions", "plane_items")
 def accuracy(page: Plane) -> Iterator[Finding]:
     """Accuracy on adjectives and nouns (GOoD) or inference types (One-IT) that training lacks; the
     paper's is BERT's over five splits, and the majority is 50 %."""
-    models: dict[str, dict[Key, Value]] = {}
-    spreads: dict[str, dict[Key, Value]] = {}
+    models: dict[str, CellValues] = {}
+    spreads: dict[str, CellValues] = {}
     for scheme, answers in page.fine_tuned.items():
         name = SCHEMES[scheme]
         try:
@@ -123,10 +123,10 @@ def over_folds(answers: FineTuned) -> Interval | None:
     return Interval(mean, low, high, len(accuracies), kind=STANDARD_DEVIATION)
 
 
-def _by_class_and_type(rows: pa.Table) -> dict[Key, Value]:
+def _by_class_and_type(rows: pa.Table) -> CellValues:
     """Accuracy by class and inference type, with intervals clustered by adjective."""
     correct, (adjectives,) = is_right(rows), lists(rows, "adjective")
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     members = places(rows, "class", "inference_type")
     for kind, inference in sorted(members, key=lambda key: (CLASSES.index(key[0]), key[1])):
         of_cell = members[kind, inference]
@@ -149,7 +149,7 @@ def by_length(page: Plane) -> Iterator[Finding]:
     runs_of_length: dict[int, list[Run]] = {}
     for run in answers.runs:
         runs_of_length.setdefault(int(run.params["max_length"]), []).append(run)
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for length, runs in sorted(runs_of_length.items()):
         rows = pa.concat_tables(map(answers.of_run, runs))
         (groups,) = lists(rows, "group")

@@ -10,7 +10,7 @@ from adnominal.analysis.papers.exhibits import Chart, Finding, exhibit
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, tuples, where_equal
 from adnominal.etl.plane import CLASSES
 from adnominal.training.answering import matrix
@@ -71,9 +71,11 @@ def accuracy(page: Plane) -> Iterator[Finding]:
         }
         if column := _column(model):
             by_class = intervals.nli(of_model, kinds, groups, lake.seed)
-            cells: dict[Key, Value] = {(name, column): score for name, score in by_class.items()}
+            cells: CellValues = {}
+            for name, score in by_class.items():
+                cells[name, column] = score
             yield Cells("table 5", cells, **source)
-        scores: dict[Key, Value] = {}
+        scores: CellValues = {}
         by_class = matrix.f1_by_group(of_model, kinds).to_pylist()
         for row in sorted(by_class, key=lambda row: CLASSES.index(row["group"])):
             name = f"{model_name(model)}, {row.pop('group')}"
@@ -92,11 +94,13 @@ def by_type(page: Plane) -> Iterator[Finding]:
     """F1 by class of the adjective and inference type, one panel for each model."""
     rows, _ = page.nli
     edition = edition_of(rows)
-    classes, types = (groups_of(page.lake.root, rows, name) for name in ("class", "inference_type"))
+    classes = groups_of(page.lake.root, rows, "class")
+    types = groups_of(page.lake.root, rows, "inference_type")
     cell_of_item = {item: f"{kind} {types[item]}" for item, kind in classes.items()}
-    by_model: dict[str, dict[Key, Value]] = {}
+    by_model: dict[str, CellValues] = {}
     for model in distinct_values(rows, "model"):
-        scores = matrix.f1_by_group(where_equal(rows, "model", model), cell_of_item).to_pylist()
+        of_model = where_equal(rows, "model", model)
+        scores = matrix.f1_by_group(of_model, cell_of_item).to_pylist()
         f1 = {score["group"]: score["f1"] for score in scores}
         cells = by_model.setdefault(short_name(model), {})
         for kind, inference in itertools.product(CLASSES, TYPES):
@@ -134,7 +138,7 @@ def errors(page: Plane) -> Iterator[Finding]:
         )
 
 
-def _by_answer(answers: pa.Table, column: str) -> dict[Key, Value]:
+def _by_answer(answers: pa.Table, column: str) -> CellValues:
     """A column of each answer to the items of a class and gold label, the classes in order."""
     rows = [row for row in answers.to_pylist() if row["group"] in CLASSES]
     labels = [*NLI, *sorted({row["answer"] for row in rows} - set(NLI))]

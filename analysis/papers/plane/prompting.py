@@ -1,5 +1,6 @@
 """PLANE's results of prompted models: tables 4 and 8, figures 5 to 7."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 
@@ -13,7 +14,7 @@ from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Note, ex
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues, Key
 from adnominal.analysis.rows import distinct_values, where_equal
 from adnominal.analysis.slices import words
 from adnominal.etl.lake import arrow
@@ -42,9 +43,9 @@ _READ = {
 }
 
 
-def _by_model(data: pa.Table) -> dict[Key, Value]:
+def _by_model(data: pa.Table) -> CellValues:
     """`scores.class_table` by class and model, each mean with one standard deviation as bounds."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row in data.to_pylist():
         mean, deviation, number = row["mean"], row["deviation"], row["cells"]
         cells[row["row"], model_name(row["model"])] = _spread(mean, deviation, number)
@@ -57,7 +58,7 @@ def _spread(mean: float, deviation: float | None, number: int) -> Interval:
     return Interval(mean, mean - reach, mean + reach, number, kind=STANDARD_DEVIATION)
 
 
-def _our_numbers(page: Plane, rows: pa.Table) -> dict[Key, Value]:
+def _our_numbers(page: Plane, rows: pa.Table) -> CellValues:
     """Our numbers for the paper's models by (row, column), with intervals by group of items."""
     of_paper = [model_name(name) in _PAPERS_MODELS for name in rows.column("model").to_pylist()]
     rows = rows.filter(pa.array(of_paper))
@@ -109,10 +110,10 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
     return build
 
 
-def _both_forms(choices: Mapping[str, pa.Table]) -> dict[Key, Value]:
+def _both_forms(choices: Mapping[str, pa.Table]) -> CellValues:
     """F1 by class, and the share of written answers that could be parsed, by model and form."""
     forms = {"likelihood": scores.RESTRICTED, "generation": scores.WRITTEN}
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for form, choice in forms.items():
         table = scores.class_table(scores.cells(choices[choice], choice))
         for (row, model), value in _by_model(table).items():
@@ -164,15 +165,17 @@ def _templates(prompts: "pd.Series[str]") -> "pd.Series[str]":
     return short if short.nunique() == prompts.nunique() else prompts
 
 
-def mean_f1(points: pd.DataFrame) -> dict[str, dict[Key, Value]]:
+def mean_f1(points: pd.DataFrame) -> dict[str, CellValues]:
     """The mean F1 of the cells with the same place and series, by their panel."""
     means: dict[tuple[str, str, str], Interval] = {}
-    for point, cells in points.groupby(["panel", "place", "series"], sort=False):
+    for (panel, place, series), cells in points.groupby(["panel", "place", "series"], sort=False):
         values = cells["f1"].to_list()
-        means[point] = _spread(fmean(values), scores.deviation(values), len(values))
-    panels: dict[str, dict[Key, Value]] = {}
-    for panel, place, series in sorted(means, key=lambda point: point[:2]):
-        panels.setdefault(panel, {})[place, series] = means[panel, place, series]
+        mean = _spread(fmean(values), scores.deviation(values), len(values))
+        means[str(panel), str(place), str(series)] = mean
+    panels: dict[str, CellValues] = {}
+    for point in sorted(means, key=lambda point: point[:2]):
+        panel, place, series = point
+        panels.setdefault(panel, {})[place, series] = means[point]
     return panels
 
 
@@ -192,7 +195,7 @@ def by_template(cells: pa.Table) -> pd.DataFrame:
     Prompts with several verbalisers have a panel for each class and template (figure 6), others one
     for each template (figure 5).
     """
-    points = cells.to_pandas()
+    points: pd.DataFrame = cells.to_pandas()
     templates = _templates(points["prompt"])
     kinds = points["class"].map(CLASS_NAMES)
     inference_types = points["inference_type"].astype(str)
@@ -208,7 +211,7 @@ def by_order(cells: pa.Table) -> pd.DataFrame:
 
     A place has the inference types of both examples and of the item, ``1,2,3``.
     """
-    points = cells.to_pandas().dropna(subset="premise_order")
+    points: pd.DataFrame = cells.to_pandas().dropna(subset="premise_order")
     inference_types = points["inference_type"].astype(str)
     last_examples = points["premise_order"].str.rsplit(",", n=1).str[-1].astype(int)
     triples = zip(points["class"], last_examples, points["inference_type"], strict=True)
@@ -268,16 +271,13 @@ def order_of_examples(page: Plane) -> Iterator[Finding]:
         )
 
 
-def _by_agreement(points: pd.DataFrame) -> dict[Key, Value]:
+def _by_agreement(points: pd.DataFrame) -> CellValues:
     """Mean F1 by class and by whether the last example has the label of the item, over the means of
     the figure's points."""
     keys = ["class", "panel", "place", "series", "agrees"]
-    means = points.groupby(keys, as_index=False, sort=False)["f1"].agg(fmean)
-    cells: dict[Key, Value] = {}
-    for kind in CLASSES:
-        of_class = means[means["class"] == kind]
-        for name, agrees in (("agrees", True), ("differs", False)):
-            f1 = of_class.loc[of_class["agrees"] == agrees, "f1"]
-            if len(f1):
-                cells[kind, name] = fmean(f1)
-    return cells
+    means: dict[Key, list[float]] = {}
+    for (kind, *_, agrees), cells in points.groupby(keys):
+        name = "agrees" if agrees else "differs"
+        means.setdefault((str(kind), name), []).append(fmean(cells["f1"]))
+    in_order = itertools.product(CLASSES, ("agrees", "differs"))
+    return {cell: fmean(means[cell]) for cell in in_order if cell in means}

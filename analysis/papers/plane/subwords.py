@@ -20,7 +20,7 @@ from adnominal.analysis.papers.plane.sources import (
     Tokenize,
 )
 from adnominal.analysis.regression import slope
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues, Key, Value
 from adnominal.analysis.rows import distinct_values, is_right, lists, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
@@ -40,7 +40,7 @@ def split_items(rows: pa.Table, tokenize: Tokenize) -> pd.DataFrame:
     columns = lists(rows, *_WORDS)
     is_split = {word: len(tokenize(word)) > 1 for word in set().union(*columns)}
     adjective, noun, hypernym = ([is_split[word] for word in column] for column in columns)
-    items = rows.select(["class", "fold", "adjective"]).to_pandas()
+    items: pd.DataFrame = rows.select(["class", "fold", "adjective"]).to_pandas()
     items["split_adjective"] = adjective
     items["split_noun"] = np.logical_or(noun, hypernym)
     items["split"] = items["split_adjective"] | items["split_noun"]
@@ -48,14 +48,17 @@ def split_items(rows: pa.Table, tokenize: Tokenize) -> pd.DataFrame:
     return items
 
 
-def by_class_and_fold(items: pd.DataFrame) -> dict[str, dict[Key, Value]]:
+def by_class_and_fold(items: pd.DataFrame) -> dict[str, CellValues]:
     """The share of split items, and accuracy, of each class by fold (figures 2 and 3)."""
-    by_class: dict[str, dict[Key, Value]] = {}
-    for (kind, fold), members in items.groupby(["class", "fold"]):
-        cells = by_class.setdefault(kind, {})
-        cells[f"fold {fold}", _SPLIT] = float(members["split"].mean())
-        cells[f"fold {fold}", _ACCURACY] = wilson(int(members["right"].sum()), len(members))
-    return {kind: by_class[kind] for kind in CLASSES if kind in by_class}
+    by_class: dict[str, CellValues] = {}
+    for kind in CLASSES:
+        of_class = items[items["class"] == kind]
+        for fold, members in of_class.groupby("fold"):
+            right = int(members["right"].sum())
+            cells = by_class.setdefault(kind, {})
+            cells[f"fold {fold}", _SPLIT] = float(members["split"].mean())
+            cells[f"fold {fold}", _ACCURACY] = wilson(right, len(members))
+    return by_class
 
 
 def line(cells: Mapping[Key, Value]) -> tuple[float, float] | None:
@@ -69,15 +72,17 @@ def line(cells: Mapping[Key, Value]) -> tuple[float, float] | None:
     return float(fit.intercept), float(fit.slope)
 
 
-def _effects(items: pd.DataFrame) -> dict[Key, Value]:
+def _effects(items: pd.DataFrame) -> CellValues:
     """The effect of splitting a word on the odds of a right answer, over items, in each class."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     columns = {"adjective": "split_adjective", "noun or hypernym": "split_noun"}
     for kind, (name, column) in itertools.product(CLASSES, columns.items()):
         members = items[items["class"] == kind]
         row = f"{kind}, {name}"
         is_split = members[column].astype(float).to_list()
-        effect = slope(is_split, members["right"].to_list(), members["adjective"].to_list())
+        is_right_answer = members["right"].to_list()
+        adjectives = members["adjective"].to_list()
+        effect = slope(is_split, is_right_answer, adjectives)
         cells[row, "items"] = float(len(members))
         cells[row, "share split"] = sum(is_split) / max(1, len(members))
         if effect is not None:
@@ -187,7 +192,7 @@ def overlap(page: Plane) -> Iterator[Finding]:
         yield Cells("section 6", shares, model=answers.model, is_other_model=is_other)
         if scheme == "one_it":
             most = max(table["O"]["adjective_subwords"] for table in by_class)
-            count: dict[Key, Value] = {("O", "subwords"): float(most)}
+            count: CellValues = {("O", "subwords"): float(most)}
             note = "Ours is of the fold with most."
             yield Cells(
                 "section 6.2", count, model=answers.model, is_other_model=is_other, note=note
@@ -197,9 +202,9 @@ def overlap(page: Plane) -> Iterator[Finding]:
             yield Cells(name, _table_cells(table), unit="share", model=answers.model)
 
 
-def _table_cells(table: Sequence[Mapping[str, Any]]) -> dict[Key, Value]:
+def _table_cells(table: Sequence[Mapping[str, Any]]) -> CellValues:
     """The cells of `subword_overlap`, without those of empty sets."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row in table:
         for column, value in row.items():
             if column != "class" and value is not None:
@@ -207,7 +212,7 @@ def _table_cells(table: Sequence[Mapping[str, Any]]) -> dict[Key, Value]:
     return cells
 
 
-def _extremes(scheme: str, tables: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[Key, Value]:
+def _extremes(scheme: str, tables: Sequence[Mapping[str, Mapping[str, float]]]) -> CellValues:
     """The smallest and largest share over folds, for those that the paper gives."""
     printed = {
         "published": {
@@ -218,7 +223,7 @@ def _extremes(scheme: str, tables: Sequence[Mapping[str, Mapping[str, float]]]) 
         },
         "one_it": {"I, one_it": ("I", "with_nouns")},
     }[scheme]
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row, (kind, column) in printed.items():
         shares = [table[kind][column] for table in tables if table[kind][column] is not None]
         if shares:

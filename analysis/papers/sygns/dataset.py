@@ -12,7 +12,7 @@ import yaml
 
 from adnominal.analysis.papers.exhibits import Examples, Finding, exhibit
 from adnominal.analysis.papers.sygns.sources import Sygns
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import row_counts, seeded_order, tuples, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
@@ -164,7 +164,7 @@ def productivity(page: Sygns) -> Iterator[Finding]:
 
 def _pattern_findings(caption: str, patterns: pa.Table, edition: str) -> Iterator[Finding]:
     """The number of sentences of each pattern, and an example of each."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row in patterns.to_pylist():
         cells[f"{row['set']}: {row['pattern']}", "sentences"] = float(row["sentences"])
     yield Cells(caption, cells, decimals=0, edition=edition)
@@ -189,12 +189,12 @@ def sizes(page: Sygns) -> Iterator[Finding]:
     ours = _printed_sizes(by_part, by_depth) if comparable else {}
     yield Cells("section 3.4", ours, edition=edition)
 
-    depths: dict[Key, Value] = {}
+    depths: CellValues = {}
     for depth, count in by_depth.items():
         depths[f"depth {depth}", "sentences"] = float(count)
     yield Cells("Sentences of productivity by depth", depths, decimals=0, edition=edition)
 
-    parts: dict[Key, Value] = {}
+    parts: CellValues = {}
     for scheme, primitive, part, count in tuples(by_part):
         name = f"{scheme} {primitive}".strip()
         parts[name, str(part)] = float(count)
@@ -202,14 +202,14 @@ def sizes(page: Sygns) -> Iterator[Finding]:
     yield Cells(caption, parts, decimals=0, edition=edition)
 
 
-def _printed_sizes(by_part: pa.Table, by_depth: Mapping[int, int]) -> dict[Key, Value]:
+def _printed_sizes(by_part: pa.Table, by_depth: Mapping[int, int]) -> CellValues:
     """The sizes that the paper gives: of systematicity with primitive *one*, and of the smallest
     of productivity's deeper levels."""
     counts = dict.fromkeys(("train", "val", "test"), 0)
     for scheme, primitive, part, count in tuples(by_part):
         if (scheme, primitive) == ("systematicity", "one"):
             counts[part] = count
-    sizes: dict[Key, Value] = {}
+    sizes: CellValues = {}
     if any(counts.values()):
         sizes["systematicity", "sentences"] = float(sum(counts.values()))
         sizes["systematicity, train", "sentences"] = float(counts["train"] + counts["val"])

@@ -8,7 +8,7 @@ from typing import Any
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Missing, exhibit
 from adnominal.analysis.papers.sygns.sources import EPOCHS, QUANTIFIERS, Meanings, Sygns
-from adnominal.analysis.report_numbers import Cells, Key, Row, Value, percent_text
+from adnominal.analysis.report_numbers import Cells, CellValues, Row, percent_text
 from adnominal.etl.sygns.polarity import Direction
 from adnominal.training.finished_runs import Run, groups
 
@@ -46,10 +46,11 @@ def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) ->
     values = {row.removeprefix("depth "): row for row, _ in printed}
     for column in dict.fromkeys(column for _, column in printed):
         model, _, form = column.partition(" ")
-        runs = page.meanings.group(ARCHITECTURES[model], _FORMS[form], (scheme, primitive))
+        split = (scheme, primitive)
+        runs = page.meanings.group(ARCHITECTURES[model], _FORMS[form], split)
         if not runs:
             continue
-        cells: dict[Key, Value]
+        cells: CellValues
         if form.endswith("(cnt)"):
             clauses = page.meanings.clauses(runs, by, values)
             cells = {(values[value], column): score for value, score in clauses.items()}
@@ -60,9 +61,9 @@ def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) ->
 
 def _accuracy_cells(
     meanings: Meanings, runs: Sequence[Run], by: str, values: Mapping[str, str], column: str
-) -> dict[Key, Value]:
+) -> CellValues:
     """Cells of exact-match accuracy by class; ``valid`` is the validation part."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for value, row in values.items():
         part = ("", "", "val") if value == "valid" else (by, value, "test")
         share = meanings.accuracy(runs, *part)
@@ -149,10 +150,11 @@ def entailment(page: Sygns) -> Iterator[Finding]:
                 "There are runs; provers only run on request, because they take minutes.",
             )
             continue
-        cells: dict[Key, Value] = {}
-        for row, shares in meanings.entailment(runs).items():
-            for kind, share in zip(("G⇒P", "P⇒G", "G⇔P"), shares, strict=True):
-                cells[row, f"{model} {kind}"] = share
+        cells: CellValues = {}
+        for row, (forward, backward, both) in meanings.entailment(runs).items():
+            cells[row, f"{model} G⇒P"] = forward
+            cells[row, f"{model} P⇒G"] = backward
+            cells[row, f"{model} G⇔P"] = both
         yield Cells("table 6", cells, **_source(meanings, model, runs))
 
 
@@ -161,7 +163,7 @@ def polarity_of_fol(page: Sygns) -> Iterator[Finding]:
     """F of upward and downward polarity by quantifier, with the primitive *one*."""
     meanings = page.meanings
     for model, runs in _models(page, "fol"):
-        cells: dict[Key, Value] = {}
+        cells: CellValues = {}
         for direction in _DIRECTIONS:
             for row, (_, _, f) in meanings.polarity(runs, "fol", direction).items():
                 cells[row, f"{model} {direction}"] = f
@@ -180,15 +182,17 @@ def polarity_of_forms(page: Sygns) -> Iterator[Finding]:
     meanings = page.meanings
     for form in ("fol", "vf"):
         for model, runs in _models(page, form):
-            cells: dict[Key, Value] = {}
+            cells: CellValues = {}
             for row in QUANTIFIERS:
                 share = meanings.accuracy(runs, "quantifier", row)
                 if share is not None:
                     cells[row, f"{model} exact"] = share
             for direction in _DIRECTIONS:
-                for row, scores in meanings.polarity(runs, form, direction).items():
-                    for kind, score in zip("PRF", scores, strict=True):
-                        cells[row, f"{model} {direction} {kind}"] = score
+                scores = meanings.polarity(runs, form, direction)
+                for row, (precision, recall, f) in scores.items():
+                    cells[row, f"{model} {direction} P"] = precision
+                    cells[row, f"{model} {direction} R"] = recall
+                    cells[row, f"{model} {direction} F"] = f
             yield Cells(f"table 15, {form.upper()}", cells, **_source(meanings, model, runs))
 
 
@@ -219,7 +223,7 @@ def by_size(page: Sygns) -> Iterator[Finding]:
 )
 def learning_curves(page: Sygns) -> Iterator[Finding]:
     """Accuracy by quantifier and by modifier over the number of training sentences, in FOL."""
-    curves: dict[tuple[str, str], dict[Key, Value]] = defaultdict(dict)
+    curves: dict[tuple[str, str], CellValues] = defaultdict(dict)
     sizes_of: dict[str, set[int]] = defaultdict(set)
     meanings = page.meanings
     sizes = sorted({run.params.get("train_size", "[]") for run in meanings.runs})
@@ -275,7 +279,7 @@ def every_group(page: Sygns) -> Iterator[Finding]:
         scores = {value: meanings.accuracy(members, by, value) for value in values}
         scores["valid"] = meanings.accuracy(members, "", "", "val")
         prefix = "depth " if is_deep else ""
-        cells: dict[Key, Value] = {
+        cells: CellValues = {
             (name, value if value == "valid" else f"{prefix}{value}"): share
             for value, share in scores.items()
             if share is not None

@@ -1,6 +1,7 @@
 import csv
 import gzip
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -111,6 +112,7 @@ def test_table_1_is_reproduced_from_the_release(shared_data):
             kind = {"N": "S"}.get(row["adj_class"], row["adj_class"])
             cells.append((kind, ends.index(conclusion) + 1, int(row["label"])))
         batches.append(items(*cells))
+    sizes: Any
     shares, sizes = dataset.entailed_shares(batches)
     assert shares == {cell: rule.value for cell, rule in published("plane", "table 1").items()}
     total = sum(sizes.values())
