@@ -44,11 +44,10 @@ _TIE = 1e-12
 
 @dataclass(frozen=True)
 class Resampling:
-    """The number of resamples, seed and confidence level."""
+    """The number of resamples, and their seed."""
 
     resamples: int = 10_000
     seed: int = 0
-    level: float = 0.95
 
 
 DEFAULT = Resampling()
@@ -120,7 +119,7 @@ def scores_by_slice(
             accuracy = bootstrap("accuracy", labels, guesses, **options)
         else:
             right = sum(str(a) == str(b) for a, b in zip(labels, guesses, strict=True))
-            accuracy = wilson(right, len(labels), resampling.level)
+            accuracy = wilson(right, len(labels))
         macro_f1 = bootstrap("macro_f1", labels, guesses, **options)
         scores.append(Score(name, value, accuracy, macro_f1))
     return scores
@@ -257,7 +256,7 @@ def bootstrap(
         estimate, values = bootstrap_sums(difference, rows, seed, times=times, resamples=size)
         resampled.append(values)
     items = int(counts.sum())
-    return percentile_interval(estimate, np.concatenate(resampled), items, resampling.level)
+    return percentile_interval(estimate, np.concatenate(resampled), items)
 
 
 def permutation(

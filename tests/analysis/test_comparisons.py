@@ -34,8 +34,8 @@ def items(only_first: int, only_second: int, both: int = 0, neither: int = 0):
 
 @pytest.mark.parametrize(("right", "n"), [(0, 10), (10, 10), (1, 3), (66, 100), (1070, 1611)])
 def test_wilson_equals_statsmodels(right, n):
-    interval = wilson(right, n, 0.9)
-    low, high = proportion_confint(right, n, alpha=0.1, method="wilson")
+    interval = wilson(right, n)
+    low, high = proportion_confint(right, n, method="wilson")
     assert interval.low == pytest.approx(low, abs=1e-12)
     assert interval.high == pytest.approx(high, abs=1e-12)
     assert 0 <= interval.low <= interval.estimate <= interval.high <= 1
