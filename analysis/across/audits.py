@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -199,7 +200,8 @@ def _word_findings(splits: list[Rows], name: str) -> Iterator[Finding]:
     for rows in (splits[0], *degree[:1]):
         counts: CellValues = {}
         tests: CellValues = {}
-        for word in token_table(rows, name).itertuples():
+        words: Any = token_table(rows, name)
+        for word in words.itertuples():
             place = f"{word.token} → {word.label}"
             counts[place, "rows"] = float(word.rows)
             tests[place, "share"] = float(word.share)
