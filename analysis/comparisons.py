@@ -16,6 +16,7 @@ rows are too narrow.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,11 +44,10 @@ _TIE = 1e-12
 
 @dataclass(frozen=True)
 class Resampling:
-    """The number of resamples, seed and confidence level."""
+    """The number of resamples, and their seed."""
 
     resamples: int = 10_000
     seed: int = 0
-    level: float = 0.95
 
 
 DEFAULT = Resampling()
@@ -114,12 +114,13 @@ def scores_by_slice(
         labels = _pick(gold, items)
         guesses = _pick(predicted, items)
         groups_of_part = _resampled_groups(groups, items)
+        options: dict[str, Any] = {"groups": groups_of_part, "resampling": resampling}
         if groups_of_part:
-            accuracy = bootstrap("accuracy", labels, guesses, groups_of_part, resampling)
+            accuracy = bootstrap("accuracy", labels, guesses, **options)
         else:
             right = sum(str(a) == str(b) for a, b in zip(labels, guesses, strict=True))
-            accuracy = wilson(right, len(labels), resampling.level)
-        macro_f1 = bootstrap("macro_f1", labels, guesses, groups_of_part, resampling)
+            accuracy = wilson(right, len(labels))
+        macro_f1 = bootstrap("macro_f1", labels, guesses, **options)
         scores.append(Score(name, value, accuracy, macro_f1))
     return scores
 
@@ -155,14 +156,15 @@ def compare_by_slice(
         first = _pick(pair.first, items)
         second = _pick(pair.second, items)
         groups_of_part = _resampled_groups(groups, items)
+        options: dict[str, Any] = {"groups": groups_of_part, "resampling": resampling}
         only_first, only_second = _discordant_counts(gold, first, second)
         test = mcnemar([[0, only_first], [only_second, 0]], exact=True)
         comparison = Comparison(
             name,
             value,
             statistic,
-            difference=paired_bootstrap(statistic, gold, first, second, groups_of_part, resampling),
-            p=permutation(statistic, gold, first, second, groups_of_part, resampling),
+            difference=bootstrap(statistic, gold, first, second, **options),
+            p=permutation(statistic, gold, first, second, **options),
             p_holm=math.nan,
             only_first=only_first,
             only_second=only_second,
@@ -216,48 +218,29 @@ def _discordant_counts(gold: Labels, first: Labels, second: Labels) -> tuple[int
     items = _texts([gold, first, second])
     first_right = items[1] == items[0]
     second_right = items[2] == items[0]
-    return int((first_right & ~second_right).sum()), int((second_right & ~first_right).sum())
+    only_first = first_right & ~second_right
+    only_second = second_right & ~first_right
+    return int(only_first.sum()), int(only_second.sum())
 
 
 def bootstrap(
     statistic: str,
     gold: Labels,
-    predicted: Labels,
+    *predictions: Labels,
     groups: Labels | None = None,
     resampling: Resampling = DEFAULT,
 ) -> Interval:
-    """Percentile bootstrap of ``accuracy`` or ``macro_f1``, which as in scikit-learn is the mean F1
-    over the classes among gold or predicted labels.
+    """The score of a model, or that of a first model less that of a second, with the percentile
+    interval of a bootstrap over items or groups; two models are scored on the same resampled items.
+
+    The statistic is ``accuracy`` or ``macro_f1``, which as in scikit-learn is the mean F1 over the
+    classes among gold or predicted labels.
 
     Raises:
         ValueError: unknown statistic, no items, lengths that differ, or fewer than two groups.
     """
-    return _bootstrap(statistic, [gold, predicted], groups, resampling)
-
-
-def paired_bootstrap(
-    statistic: str,
-    gold: Labels,
-    first: Labels,
-    second: Labels,
-    groups: Labels | None = None,
-    resampling: Resampling = DEFAULT,
-) -> Interval:
-    """First minus second, with the percentile interval of the difference.
-
-    Both models are scored on the same resampled items.
-
-    Raises:
-        ValueError: as `bootstrap`.
-    """
-    return _bootstrap(statistic, [gold, first, second], groups, resampling)
-
-
-def _bootstrap(
-    statistic: str, columns: Sequence[Labels], groups: Labels | None, resampling: Resampling
-) -> Interval:
-    """The score of the first model, less that of the second if there is one, with its interval."""
-    models = len(columns) - 1
+    columns = [gold, *predictions]
+    models = len(predictions)
     rows_of_models, counts = _count_cells(statistic, columns, groups)
     rows = np.hstack(rows_of_models)
     times: _Ints | None = counts[0]
@@ -273,7 +256,7 @@ def _bootstrap(
         estimate, values = bootstrap_sums(difference, rows, seed, times=times, resamples=size)
         resampled.append(values)
     items = int(counts.sum())
-    return percentile_interval(estimate, np.concatenate(resampled), items, resampling.level)
+    return percentile_interval(estimate, np.concatenate(resampled), items)
 
 
 def permutation(

@@ -24,22 +24,17 @@ STANDARD_DEVIATION = "± one standard deviation"
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate over `n` items with its confidence interval, as shares from 0 to 1; `kind` says
-    how the interval was computed."""
+    """An estimate over `n` items with its 95 % interval, as shares from 0 to 1; `kind` says how the
+    interval was computed."""
 
     estimate: float
     low: float
     high: float
     n: int
-    level: float = 0.95
     kind: str = ""
 
-    def columns(self, name: str) -> dict[str, float]:
-        """Row cells: the estimate under this name, and the bounds as low and high."""
-        return {name: self.estimate, "low": self.low, "high": self.high}
 
-
-def wilson(right: int, n: int, level: float = 0.95) -> Interval:
+def wilson(right: int, n: int) -> Interval:
     """Wilson's score interval of a share such as an accuracy; it never leaves [0, 1].
 
     Raises:
@@ -47,13 +42,11 @@ def wilson(right: int, n: int, level: float = 0.95) -> Interval:
     """
     if not 0 <= right <= n or n == 0:
         raise ValueError(f"{right} right of {n}")
-    low, high = wilson_bounds(right / n, n, level)
-    return Interval(right / n, low, high, n, level, "Wilson")
+    low, high = wilson_bounds(right / n, n)
+    return Interval(right / n, low, high, n, "Wilson")
 
 
-def clustered_interval(
-    shares: Sequence[float], groups: Sequence[object] | None = None, level: float = 0.95
-) -> Interval:
+def clustered_interval(shares: Sequence[float], groups: Sequence[object] | None = None) -> Interval:
     """The mean of `shares` (from 0 to 1, one per item), with Wilson's interval.
 
     Items of one group (one premise, one adjective) are not independent. The interval therefore uses
@@ -82,8 +75,8 @@ def clustered_interval(
         effective_size = float(size)
         if variance > 0:
             effective_size = min(mean * (1 - mean) / variance, size)
-    low, high = wilson_bounds(mean, effective_size, level)
-    return Interval(mean, low, high, size, level, kind)
+    low, high = wilson_bounds(mean, effective_size)
+    return Interval(mean, low, high, size, kind)
 
 
 def _variance_of_mean(values: Floats, codes: npt.NDArray[np.int64], groups: int) -> float:
@@ -100,17 +93,12 @@ def difference(first: Interval, second: Interval) -> Interval:
     Two splits have different test sets, so items cannot be paired. The interval is computed from
     the two intervals alone, which may be of any kind (statsmodels has it only for two Wilson
     intervals); `n` is the sum of both.
-
-    Raises:
-        ValueError: intervals with different levels.
     """
-    if first.level != second.level:
-        raise ValueError(f"intervals of the levels {first.level} and {second.level}")
     estimate = first.estimate - second.estimate
     down = math.hypot(first.estimate - first.low, second.high - second.estimate)
     up = math.hypot(first.high - first.estimate, second.estimate - second.low)
     low, high = estimate - down, estimate + up
-    return Interval(estimate, low, high, first.n + second.n, first.level, "Newcombe")
+    return Interval(estimate, low, high, first.n + second.n, "Newcombe")
 
 
 def mean_over_runs(scores: Sequence[Interval]) -> Interval:
@@ -126,12 +114,11 @@ def mean_over_runs(scores: Sequence[Interval]) -> Interval:
         raise ValueError("no runs")
     if len(scores) == 1:
         return scores[0]
-    level = scores[0].level
     runs = DescrStatsW([score.estimate for score in scores])
-    low, high = np.clip(runs.tconfint_mean(alpha=1 - level), 0.0, 1.0)
+    low, high = np.clip(runs.tconfint_mean(), 0.0, 1.0)
     fewest_items = min(score.n for score in scores)
     kind = "Student's t over runs"
-    return Interval(float(runs.mean), float(low), float(high), fewest_items, level, kind)
+    return Interval(float(runs.mean), float(low), float(high), fewest_items, kind)
 
 
 def bootstrap_sums(
@@ -163,8 +150,8 @@ def bootstrap_sums(
 
 
 def percentile_interval(
-    estimate: float, resampled: Floats, n: int, level: float = 0.95, kind: str = "bootstrap"
+    estimate: float, resampled: Floats, n: int, kind: str = "bootstrap"
 ) -> Interval:
-    """An estimate with the percentiles of its resampled values as bounds."""
-    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(estimate, float(low), float(high), n, level, kind)
+    """An estimate with the 2.5th and 97.5th percentiles of its resampled values as bounds."""
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    return Interval(estimate, float(low), float(high), n, kind)

@@ -9,7 +9,8 @@ from adnominal.etl.registry import of_task
 from adnominal.training.finished_runs import Run, Runs
 
 # The id of no run comes between these two.
-_WHERE = [("run_id", ">=", PREFIX), ("run_id", "<", PREFIX[:-1] + chr(ord(PREFIX[-1]) + 1))]
+_END = PREFIX[:-1] + chr(ord(PREFIX[-1]) + 1)
+_WHERE = [("run_id", ">=", PREFIX), ("run_id", "<", _END)]
 _COLUMNS = ("run_id", "task", "edition", "model")
 
 

@@ -54,19 +54,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Rank correlations of `pairs` ratings with `measure`; bounds are a 95 % bootstrap interval."""
+    """Rank correlations of ratings with `measure`, Spearman's with a 95 % bootstrap interval."""
 
     measure: str
-    pairs: int
-    spearman: float
-    low: float
-    high: float
+    spearman: Interval
     kendall: float
-
-    @property
-    def interval(self) -> Interval:
-        """Spearman's coefficient with its interval."""
-        return Interval(self.spearman, self.low, self.high, self.pairs, kind="bootstrap")
 
 
 def correlation(
@@ -87,7 +79,8 @@ def correlation(
     ]
     rated, measured = np.array(pairs, np.float64).reshape(-1, 2).T
     if len(pairs) < LEAST_PAIRS or not np.ptp(rated) or not np.ptp(measured):
-        return Correlation(measure, len(pairs), *[math.nan] * 4)
+        unknown = Interval(math.nan, math.nan, math.nan, len(pairs), kind="bootstrap")
+        return Correlation(measure, unknown, math.nan)
     with warnings.catch_warnings():
         # Resamples with a single distinct value have no correlation.
         warnings.simplefilter("ignore", stats.ConstantInputWarning)
@@ -103,14 +96,10 @@ def correlation(
             rng=np.random.default_rng(seed),
         )
     low, high = np.nanquantile(resampled.bootstrap_distribution, [0.025, 0.975])
-    return Correlation(
-        measure,
-        len(pairs),
-        float(_spearman(rated, measured)),
-        float(low),
-        float(high),
-        float(stats.kendalltau(rated, measured).statistic),
-    )
+    rho = float(_spearman(rated, measured))
+    spearman = Interval(rho, float(low), float(high), len(pairs), kind="bootstrap")
+    kendall = float(stats.kendalltau(rated, measured).statistic)
+    return Correlation(measure, spearman, kendall)
 
 
 def _spearman(one: Floats, two: Floats, axis: int = -1) -> Floats:
@@ -210,10 +199,10 @@ def report(settings: Settings) -> None:
     print(f"{ratings.num_rows} ratings of {settings.source}, corpus {settings.corpus}")
     print(f"{'measure':<40}{'pairs':>8}{'Spearman':>10}{'95 % interval':>18}{'Kendall':>9}")
     for result in correlations(ratings, association, scores, settings.seed):
-        bounds = f"{result.low:.3f} to {result.high:.3f}"
+        rho = result.spearman
+        bounds = f"{rho.low:.3f} to {rho.high:.3f}"
         print(
-            f"{result.measure:<40}{result.pairs:>8}{result.spearman:>10.3f}{bounds:>18}"
-            f"{result.kendall:>9.3f}"
+            f"{result.measure:<40}{rho.n:>8}{rho.estimate:>10.3f}{bounds:>18}{result.kendall:>9.3f}"
         )
 
 

@@ -1,8 +1,8 @@
 """The table predictions, from which statistics and reports read all answers of models."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,7 @@ from adnominal.etl.registry import of_task
 from adnominal.training.answering.matrix import COLUMNS
 from adnominal.training.finished_runs import Run
 
+_K = TypeVar("_K")
 # Two runs answer the same question if these columns agree, and `prompt` if both have the same ones.
 _QUESTION = ("edition", "scheme", "fold", "item_id", "verbaliser", "premise_order")
 _SPLIT = ("task", "edition", "scheme", "fold")
@@ -59,6 +60,14 @@ def runs_with_answers(lake: str, runs: Sequence[Run], edition: str | None = None
         for batch in arrow.batches(lake, "predictions", where=where, columns=["run_id"]):
             ids.update(batch.column("run_id").unique().to_pylist())
     return [run for run in runs if run.id in ids]
+
+
+def newest_of_each(runs: Iterable[Run], key: Callable[[Run], _K]) -> dict[_K, Run]:
+    """The newest run of each value of `key`; `runs` are the newest first."""
+    newest: dict[_K, Run] = {}
+    for run in runs:
+        newest.setdefault(key(run), run)
+    return newest
 
 
 def read_run(lake: str, run: str) -> pa.Table:

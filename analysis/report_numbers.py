@@ -16,6 +16,7 @@ from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.published import Published
 from adnominal.etl.lake.tables import TABLES
+from adnominal.training.finished_runs import Run
 
 SCHEMA = TABLES["report_numbers"].schema
 
@@ -47,6 +48,7 @@ REPRODUCED = (EQUAL, WITHIN)
 
 Value = float | Interval
 Key = tuple[str, str]
+CellValues = dict[Key, Value]
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,11 @@ class Cells:
         table: a table of ``conf/published`` (``table 6``), or the caption of one of our own.
         values: by (row, column). Where the unit is percent, shares from 0 to 1.
         unit: of a table of our own: percent, share, or what is counted; a printed table has its.
-        decimals: digits after the point in a table of our own.
+        decimals: digits after the point in a table of our own; 1 for percent, otherwise 2 if not
+            given.
         interval: how the bounds were computed, if the intervals themselves do not say so.
         model: name of the model that the numbers are of; empty if they are of the rows alone.
-        runs: ids of the runs whose answers they come from.
+        runs: the runs whose answers they come from.
         edition: edition of the rows.
         is_other_model: whether the model is not the one that the paper's cell is of.
         is_simulated: whether the numbers depend on labels of simulated annotators.
@@ -70,10 +73,10 @@ class Cells:
     table: str
     values: Mapping[Key, Value]
     unit: str = ""
-    decimals: int = 2
+    decimals: int | None = None
     interval: str = ""
     model: str = ""
-    runs: Sequence[str] = ()
+    runs: Sequence[Run] = ()
     edition: str = ""
     is_other_model: bool = False
     is_simulated: bool = False
@@ -140,7 +143,8 @@ def percent_text(row: Row) -> str:
     text = f"{scale * row['ours']:.1f} %"
     if row.get("low") is None:
         return text
-    return f"{text} [{scale * row['low']:.1f}, {scale * row['high']:.1f}]"
+    low, high = scale * row["low"], scale * row["high"]
+    return f"{text} [{low:.1f}, {high:.1f}]"
 
 
 def _printed_row(source: Source, printed: Published, ours: tuple[Cells, Value] | None) -> Row:
@@ -167,11 +171,14 @@ def _printed_row(source: Source, printed: Published, ours: tuple[Cells, Value] |
 def _added_rows(source: Source, entry: Cells) -> Iterator[Row]:
     """The rows of numbers that the paper does not print."""
     status = SIMULATED if entry.is_simulated else ADDED
+    decimals = entry.decimals
+    if decimals is None:
+        decimals = 1 if entry.unit == "percent" else 2
     for (name, column), value in entry.values.items():
         yield {
             **_row(source, entry.table, name, column),
             **_our_columns(entry, value, entry.unit),
-            "decimals": entry.decimals,
+            "decimals": decimals,
             "unit": entry.unit or None,
             "status": status,
             "note": entry.note or None,
@@ -196,13 +203,14 @@ def _our_columns(entry: Cells, value: Value, unit: str) -> Row:
     """Our number with its bounds in the unit of the paper, and where it comes from."""
     scale = 100.0 if unit == "percent" else 1.0
     columns: Row = {
-        "runs": list(entry.runs),
+        "runs": [run.id for run in entry.runs],
         "model": entry.model or None,
         "edition": entry.edition or None,
     }
     if not isinstance(value, Interval):
         return columns | {"ours": _finite(scale * value)}
-    low, high = _finite(scale * value.low), _finite(scale * value.high)
+    low = _finite(scale * value.low)
+    high = _finite(scale * value.high)
     has_bounds = low is not None and high is not None
     return columns | {
         "ours": _finite(scale * value.estimate),

@@ -48,6 +48,14 @@ def with_columns(table: pa.Table, other: pa.Table) -> pa.Table:
     return table
 
 
+def join_items(answers: pa.Table, items: pa.Table, key: str = "item_id") -> pa.Table:
+    """The answers to these items, in their order, with the columns of the items."""
+    ids = items.column(key).combine_chunks()
+    places = pc.index_in(answers.column("item_id"), value_set=ids)
+    items_of_answers = items.drop_columns(key).take(places.drop_null())
+    return with_columns(answers.filter(places.is_valid()), items_of_answers)
+
+
 def where_equal(table: pa.Table, column: str, value: Any) -> pa.Table:
     """The rows in which the column has the value."""
     return table.filter(pc.equal(table.column(column), value))

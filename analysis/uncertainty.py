@@ -79,8 +79,10 @@ def calibration(scores: Floats, people: Floats) -> Iterator[Bin]:
 def calibration_error(scores: Floats, people: Floats) -> float:
     """The expected calibration error (Guo et al. 2017): the mean distance of confidence and share
     over bins, weighted by items."""
-    bins = list(calibration(scores, people))
-    return sum(b.items * abs(b.confidence - b.share) for b in bins) / len(scores)
+    total = 0.0
+    for entry in calibration(scores, people):
+        total += entry.items * abs(entry.confidence - entry.share)
+    return total / len(scores)
 
 
 def entropy_correlation(scores: Floats, people: Floats, seed: int) -> Interval:
@@ -88,7 +90,7 @@ def entropy_correlation(scores: Floats, people: Floats, seed: int) -> Interval:
     NaN where one of them is as uncertain about every item."""
     of_people = stats.entropy(people, axis=1).tolist()
     of_model = stats.entropy(scores, axis=1).tolist()
-    return correlation("entropy", of_people, of_model, seed).interval
+    return correlation("entropy", of_people, of_model, seed).spearman
 
 
 def within_disagreement(scores: Floats, votes: Floats, seed: int) -> Interval | None:

@@ -12,7 +12,7 @@ A part whose input is not given is skipped, and its figures stay as they were.
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ def text_agreement(path: str) -> Figures:
         by_text = treebanks.parsed_pairs(parser_of(parser), texts, CLEAN)
         counts.append(sum(by_text, start=Counter()))
     words = sum(len(text.split()) for text in texts)
-    return {**asdict(agreement(*counts)), "words": words}
+    return {**agreement(*counts), "words": words}
 
 
 def speed(text: str) -> Figures:
@@ -149,7 +149,7 @@ def wikipedia(dump: str) -> Figures:
             used, pairs = extract("wikipedia", Path(dump), parser, len(all_cores()))
             figures[parser] = {**used, "start_cpu": start["cpu"]}
             counts.append(pairs)
-    return {**figures, "agreement": asdict(agreement(*counts))}
+    return {**figures, "agreement": agreement(*counts)}
 
 
 # The parts, with the setting that names the input of each.

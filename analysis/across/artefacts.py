@@ -19,14 +19,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from scipy import stats
 from scipy.sparse import hstack
 from statsmodels.stats.multitest import multipletests
 
 from adnominal.analysis.comparisons import Resampling, permutation
 from adnominal.analysis.estimates import clustered_interval
-from adnominal.analysis.rows import schema
+from adnominal.analysis.report_numbers import CellValues
 from adnominal.etl.draws import draw
 
 TRAINED, TESTED = 4_000, 2_500
@@ -36,12 +35,9 @@ _REGULARISATION = 1e-2
 # Words in fewer rows than this are not tested: their label shares are mostly chance.
 LEAST = 20
 
-_AUDIT = schema(
-    "dataset edition split input trained:int part rows:int majority:float accuracy:float low:float "
-    "high:float gain:float p:float p_holm:float"
-)
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|\w+(?:-\w+)*|[^\w\s]")
-_TOKENS = schema("token label rows:int share:float expected:float z:float p:float")
+# The columns of the audit that its figure compares.
+ALONE, MAJORITY = "part of the input alone", "majority label"
 
 
 @dataclass(frozen=True)
@@ -200,15 +196,15 @@ class _Classifier:
 
 def audit(
     splits: Iterable[Rows], *, train_size: int = TRAINED, test_size: int = TESTED, seed: int = 0
-) -> pa.Table:
-    """How well each part of the input alone predicts the label; one row per split and input.
+) -> tuple[CellValues, CellValues]:
+    """How well each part of the input alone predicts the label, and on how many rows; the cells of
+    a row for each split and input.
 
-    Columns: dataset, edition, split, input; trained (training rows, at most `train_size`); part
-    and rows (scored, at most `test_size`); majority, the accuracy of the most frequent training
-    label; accuracy with its `clustered_interval` low to high, clustered by text because rows with
-    the same text get the same answer; gain over the majority; p of no gain, one-sided, from a
-    permutation test that exchanges whole texts; p_holm, corrected for all rows of the table. An
-    input that is the same in all training rows predicts the majority.
+    At most `train_size` training rows and `test_size` others are used. The majority is the accuracy
+    of the most frequent training label. Accuracy has its `clustered_interval`, clustered by text
+    because rows with the same text get the same answer; gain is over the majority; p of no gain,
+    one-sided, is from a permutation test that exchanges whole texts; p (Holm) is corrected for all
+    rows of the table. An input that is the same in all training rows predicts the majority.
 
     Raises:
         ValueError: no split, or a split without rows to train or score on.
@@ -224,64 +220,66 @@ def audit(
     def fit(name: str, known_texts: tuple[str, ...], labels: tuple[str, ...]) -> _Classifier:
         return _Classifier(texts[name].features(known_texts), labels)
 
-    audited = []
+    scores: CellValues = {}
+    sizes: CellValues = {}
+    p_values: dict[str, float] = {}
     for sample in samples:
         gold = [sample.rows.labels[place] for place in sample.scored]
         labels = [sample.rows.labels[place] for place in sample.learnt]
-        counts = Counter(labels)
-        majority_label = min(counts, key=lambda label: (-counts[label], label))
+        majority_label = _most_frequent(labels)
+        majority = gold.count(majority_label) / len(gold)
+        differ_in_label = len(set(labels)) > 1
         for name in sample.rows.inputs:
             known_texts = sample.texts(name, sample.learnt)
             asked_texts = sample.texts(name, sample.scored)
             guesses = [majority_label] * len(gold)
-            if len(set(known_texts)) > 1 and len(counts) > 1:
+            if differ_in_label and len(set(known_texts)) > 1:
                 classifier = fit(name, tuple(known_texts), tuple(labels))
-                guesses = classifier.predict(texts[name].features(asked_texts))
-            audited.append(
-                {
-                    "dataset": sample.rows.dataset,
-                    "edition": sample.rows.edition,
-                    "split": sample.rows.split,
-                    "input": name,
-                    "trained": len(labels),
-                    "part": sample.rows.part,
-                    "rows": len(gold),
-                    **_gain(gold, guesses, majority_label, asked_texts, seed),
-                }
-            )
-    corrected = multipletests([row["p"] for row in audited], method="holm")[1]
-    for row, corrected_p in zip(audited, corrected, strict=True):
-        row["p_holm"] = float(corrected_p)
-    return pa.Table.from_pylist(audited, _AUDIT)
+                features = texts[name].features(asked_texts)
+                guesses = classifier.predict(features)
+            correct = [float(a == b) for a, b in zip(gold, guesses, strict=True)]
+            accuracy = clustered_interval(correct, asked_texts)
+            gain = accuracy.estimate - majority
+            row = f"{sample.rows.split}: {name}"
+            constant_guesses = [majority_label] * len(gold)
+            p = _p_of_no_gain(gold, guesses, constant_guesses, asked_texts, gain, seed)
+            p_values[row] = p
+            scores[row, ALONE] = accuracy
+            scores[row, MAJORITY] = majority
+            scores[row, "gain"] = gain
+            scores[row, "p"] = p
+            scores[row, "p (Holm)"] = p  # corrected below, with those of all rows
+            sizes[row, "rows of train"] = float(len(labels))
+            sizes[row, f"rows of {sample.rows.part}"] = float(len(gold))
+    corrected = multipletests(list(p_values.values()), method="holm")[1]
+    for row, corrected_p in zip(p_values, corrected, strict=True):
+        scores[row, "p (Holm)"] = float(corrected_p)
+    return scores, sizes
 
 
-def _gain(
+def _most_frequent(labels: Sequence[str]) -> str:
+    """The most frequent label; of equally frequent ones, the alphabetically first."""
+    counts = Counter(labels)
+    return min(counts, key=lambda label: (-counts[label], label))
+
+
+def _p_of_no_gain(
     gold: Sequence[str],
     guesses: Sequence[str],
-    majority_label: str,
+    constant_guesses: Sequence[str],
     texts: Sequence[str],
+    gain: float,
     seed: int,
-) -> dict[str, float]:
-    """The accuracy, that of always answering `majority_label`, and p of no gain over it."""
-    correct = [float(a == b) for a, b in zip(gold, guesses, strict=True)]
-    share = clustered_interval(correct, texts)
-    base = gold.count(majority_label) / len(gold)
-    gain = share.estimate - base
+) -> float:
+    """One-sided p of no gain over always giving one answer."""
     groups = texts if len(set(texts)) > 1 else None
     resampling = Resampling(RESAMPLES, seed)
-    either = permutation(
-        "accuracy", gold, guesses, [majority_label] * len(gold), groups, resampling
-    )
-    return {
-        "majority": base,
-        **share.columns("accuracy"),
-        "gain": gain,
-        # Exchanging answers flips the sign, so the null distribution is symmetric.
-        "p": either / 2 if gain > 0 else 1 - either / 2,
-    }
+    either = permutation("accuracy", gold, guesses, constant_guesses, groups, resampling)
+    # Exchanging answers flips the sign, so the null distribution is symmetric.
+    return either / 2 if gain > 0 else 1 - either / 2
 
 
-def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pa.Table:
+def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pd.DataFrame:
     """The words of an input that give a label away most clearly in the training rows.
 
     For each word in at least `least` rows and each label: the share of its rows with the label, the
@@ -313,8 +311,7 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST) -> pa.Table:
 
     telling_words = tests.query("z > 0 and p < 0.01")
     in_order = telling_words.sort_values(["z", "token", "label"], ascending=[False, True, True])
-    most_telling = in_order.head(10)
-    return pa.Table.from_pandas(most_telling, _TOKENS, preserve_index=False)
+    return in_order.head(10)
 
 
 def _rows_by_word_and_label(rows: Rows, name: str) -> pd.DataFrame:

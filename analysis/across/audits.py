@@ -1,10 +1,14 @@
 """The artefact audits of the datasets (`analysis.across.artefacts`): their rows and exhibits."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
 from adnominal.analysis.across.artefacts import (
+    ALONE,
+    MAJORITY,
     TESTED,
     TRAINED,
     Rows,
@@ -13,9 +17,8 @@ from adnominal.analysis.across.artefacts import (
 )
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import rows_by_edition
-from adnominal.analysis.estimates import Interval
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, lists
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import declared_tables, read_parts, with_items
@@ -23,8 +26,6 @@ from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
 from adnominal.etl.registry import DATASETS
 
-# The columns of the audit that its figure compares.
-_ALONE, _MAJORITY = "part of the input alone", "majority label"
 _COMMAND = "python etl/import_published.py adept=DIR plane=DIR asp=DIR lake=LAKE"
 _METHOD = (
     "A logistic regression on n-grams of words and letters is trained on one part of the input of "
@@ -58,51 +59,29 @@ def _texts(dataset: Dataset, table: pa.Table) -> dict[str, list[str]]:
     return dict(zip(inputs, lists(table, *inputs.values()), strict=True))
 
 
-def _split(
-    lake: str, dataset: Dataset, edition: str, scheme: str, fold: str | None = None
-) -> Rows | None:
-    """The rows of a split; None if it has no training part or no part to score on.
+def declared_splits(name: str, lake: str, edition: str) -> Iterator[Rows]:
+    """The rows of ADEPT or PLANE in each of its schemes that has a training part and a part to
+    score on; of schemes with folds, those of fold 1.
 
-    A row that the split lists twice is scored twice, as in training.
+    A row that a split lists twice is scored twice, as in training.
     """
+    dataset = DATASETS[name]
     assert dataset.labels is not None and dataset.report is not None
-    tables = declared_tables(dataset, scheme)
-    parts = read_parts(lake, tables, edition, scheme, fold)
     columns = [dataset.labels.column, *dataset.report.audited.values()]
-    rows = with_items(lake, tables, edition, parts, columns)
-    item_ids, part_of = lists(rows, tables.key, "part")
-    held_out = _held_out_part(part_of)
-    if held_out is None or "train" not in part_of:
-        return None
-    train = [place for place, part in enumerate(part_of) if part == "train"]
-    test = [place for place, part in enumerate(part_of) if part == held_out]
-    labels = _labels(dataset, rows)
-    texts = _texts(dataset, rows)
-    return Rows(dataset.name, edition, scheme, held_out, item_ids, labels, texts, train, test)
-
-
-def adept(lake: str, edition: str) -> Iterator[Rows]:
-    """ADEPT's rows in each of its splits: the modifier, the noun and either sentence alone.
-
-    Raises:
-        UserError: the edition has no rows.
-    """
-    dataset = DATASETS["adept"]
-    if edition not in rows_by_edition(lake, "adept"):
-        raise UserError(f"edition={edition}: no rows in the table adept of {lake}")
     for scheme in dataset.splits.names:
-        rows = _split(lake, dataset, edition, scheme)
-        if rows is not None:
-            yield rows
-
-
-def plane(lake: str, edition: str, fold: str = "1") -> Iterator[Rows]:
-    """PLANE's rows in each training scheme: the adjective, phrase or conclusion alone."""
-    dataset = DATASETS["plane"]
-    for scheme in dataset.splits.names:
-        rows = _split(lake, dataset, edition, scheme, fold)
-        if rows is not None:
-            yield rows
+        tables = declared_tables(dataset, scheme)
+        fold = None if tables.splits is None else "1"
+        parts = read_parts(lake, tables, edition, scheme, fold)
+        rows = with_items(lake, tables, edition, parts, columns)
+        item_ids, part_of = lists(rows, tables.key, "part")
+        held_out = _held_out_part(part_of)
+        if held_out is None or "train" not in part_of:
+            continue
+        train = [place for place, part in enumerate(part_of) if part == "train"]
+        test = [place for place, part in enumerate(part_of) if part == held_out]
+        labels = _labels(dataset, rows)
+        texts = _texts(dataset, rows)
+        yield Rows(name, edition, scheme, held_out, item_ids, labels, texts, train, test)
 
 
 def asp(lake: str, edition: str) -> Iterator[Rows]:
@@ -193,13 +172,20 @@ def _exhibit(name: str, read: Callable[[str, str], Iterator[Rows]]) -> Exhibit[A
                 f"{dataset.title}: no split with rows to train on and to test on in this lake"
             )
         yield Note(_METHOD)
-        data = audit(rows, seed=page.lake.seed)
+        scores, sizes = audit(rows, seed=page.lake.seed)
         caption = f"{dataset.title}: accuracy of a part of the input alone"
         edition = rows[0].edition
-        yield Cells(caption, _audit_cells(data), unit="share", decimals=3, edition=edition)
-        yield Cells(caption, _size_cells(data), decimals=0, edition=edition)
+        yield Cells(
+            caption,
+            scores,
+            unit="share",
+            decimals=3,
+            interval="Wilson, clustered by text",
+            edition=edition,
+        )
+        yield Cells(caption, sizes, decimals=0, edition=edition)
         axes = ("accuracy (share of rows)", "split and part of the input")
-        series = {"series": (_ALONE, _MAJORITY)}
+        series = {"series": (ALONE, MAJORITY)}
         yield Chart("forest", f"{caption}, and the majority's", (caption,), *axes, options=series)
         assert dataset.report is not None
         yield from _word_findings(rows, list(dataset.report.audited)[-1])
@@ -207,44 +193,21 @@ def _exhibit(name: str, read: Callable[[str, str], Iterator[Rows]]) -> Exhibit[A
     return build
 
 
-def _audit_cells(data: pa.Table) -> dict[Key, Value]:
-    """The rows of `audit` as numbers."""
-    cells: dict[Key, Value] = {}
-    for row in data.to_pylist():
-        name = f"{row['split']}: {row['input']}"
-        bounds = (row["low"], row["high"])
-        cells[name, _ALONE] = Interval(
-            row["accuracy"], *bounds, row["rows"], kind="Wilson, clustered by text"
-        )
-        cells[name, _MAJORITY] = row["majority"]
-        cells[name, "gain"] = row["gain"]
-        cells[name, "p"] = row["p"]
-        cells[name, "p (Holm)"] = row["p_holm"]
-    return cells
-
-
-def _size_cells(data: pa.Table) -> dict[Key, Value]:
-    """The numbers of rows behind `_audit_cells`."""
-    cells: dict[Key, Value] = {}
-    for row in data.to_pylist():
-        name = f"{row['split']}: {row['input']}"
-        cells[name, "rows of train"] = float(row["trained"])
-        cells[name, f"rows of {row['part']}"] = float(row["rows"])
-    return cells
-
-
 def _word_findings(splits: list[Rows], name: str) -> Iterator[Finding]:
     """The words of the first split, and of ASP's first round of degree estimation."""
     # Rounds and folds differ only in what they hold out, so the words of one are enough.
     degree = [rows for rows in splits[1:] if rows.split.startswith("degree")]
     for rows in (splits[0], *degree[:1]):
-        counts: dict[Key, Value] = {}
-        tests: dict[Key, Value] = {}
-        for row in token_table(rows, name).to_pylist():
-            place = f"{row['token']} → {row['label']}"
-            counts[place, "rows"] = float(row["rows"])
-            for column in ("share", "expected", "z", "p"):
-                tests[place, column] = float(row[column])
+        counts: CellValues = {}
+        tests: CellValues = {}
+        words: Any = token_table(rows, name)
+        for word in words.itertuples():
+            place = f"{word.token} → {word.label}"
+            counts[place, "rows"] = float(word.rows)
+            tests[place, "share"] = float(word.share)
+            tests[place, "expected"] = float(word.expected)
+            tests[place, "z"] = float(word.z)
+            tests[place, "p"] = float(word.p)
         if counts:
             caption = f"Words that give the label away: {rows.split}, {name}"
             yield Cells(caption, counts, decimals=0, edition=rows.edition, note=_TOKENS)
@@ -252,8 +215,8 @@ def _word_findings(splits: list[Rows], name: str) -> Iterator[Finding]:
 
 
 EXHIBITS: Mapping[str, Exhibit[Across]] = {
-    "adept": _exhibit("adept", adept),
-    "plane": _exhibit("plane", plane),
+    "adept": _exhibit("adept", partial(declared_splits, "adept")),
+    "plane": _exhibit("plane", partial(declared_splits, "plane")),
     "asp": _exhibit("asp", asp),
 }
 """The audit of each dataset."""

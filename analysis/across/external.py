@@ -9,7 +9,7 @@ from adnominal.analysis.comparisons import scores_by_slice
 from adnominal.analysis.estimates import wilson
 from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
 from adnominal.analysis.predictions import groups_of, labelled_predictions
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import lists
 from adnominal.etl.external import JOB, PREFIX
 from adnominal.etl.registry import DATASETS
@@ -47,7 +47,7 @@ def _scores(lake: str, run: Run) -> Cells:
     unlabelled = sum(guess is None for guess in guesses)
     # Answers of a model to several prompts for one item are not independent.
     groups = items if len(set(items)) < len(items) else None
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for score in scores_by_slice(gold, predicted, {"stratum": _strata(lake, run, answers)}, groups):
         row = name_of(run) if score.slice == "all" else f"{name_of(run)}, {score.value}"
         cells[row, "accuracy"] = score.accuracy
@@ -58,9 +58,8 @@ def _scores(lake: str, run: Run) -> Cells:
         f"{dataset.title}, edition {edition}: imported answers",
         cells,
         unit="percent",
-        decimals=1,
         model=run.model,
-        runs=[run.id],
+        runs=[run],
         edition=edition,
     )
 

@@ -6,21 +6,20 @@ its pointwise mutual information (PMI, bits); `analysis.slices` looks them up. A
 proxy for the model's pretraining data, which is not known.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log2
-from typing import Any
+from typing import TypeVar
 
-import numpy as np
-import pyarrow as pa
+import pandas as pd
 
 from adnominal.analysis import slices
 from adnominal.analysis.across.fine_tuned import Across, Experiment
-from adnominal.analysis.estimates import Interval, clustered_interval
+from adnominal.analysis.estimates import clustered_interval
 from adnominal.analysis.papers.exhibits import Chart, Finding, Note, exhibit
 from adnominal.analysis.regression import slope
-from adnominal.analysis.report_numbers import Cells, Key, Value
-from adnominal.analysis.rows import distinct_values, lists, schema, where_equal, with_column
+from adnominal.analysis.report_numbers import Cells, CellValues
+from adnominal.analysis.rows import distinct_values, lists
 from adnominal.analysis.slices import ABSENT, tenths
 from adnominal.conf import UserError
 from adnominal.etl.knowledge.english import singular
@@ -36,48 +35,11 @@ _STRATA = {
 # Tenths and slopes need at least this many answers to items whose pair is in the corpus.
 _LEAST = 30
 _ITEM_TABLES = ("adept", "plane_items", "asp_entailment")
-_TENTHS = schema(
-    "tenth:int32 least:float median:float greatest:float items:int accuracy:float low:float "
-    "high:float"
-)
-
-
-def by_tenth(
-    values: Sequence[float | None], right: Sequence[float], groups: Sequence[object] | None = None
-) -> pa.Table:
-    """Accuracy by tenth of `values`; items without a value come first (tenth 0).
-
-    Columns: tenth; least, median and greatest value; items; accuracy with its interval low to high,
-    `clustered` by `groups` (usually the pair, because its items share their value).
-
-    Raises:
-        ValueError: no items, or lengths that differ.
-    """
-    if not len(values) == len(right) or not len(values):
-        raise ValueError(f"{len(values)} values for {len(right)} items")
-    items = pa.table({"value": values, "right": right, "tenth": tenths(values)})
-    items = with_column(items, "group", list(map(str, groups or range(len(values)))))
-    rows = []
-    for tenth in distinct_values(items, "tenth"):
-        present, correct, groups_of_tenth = lists(
-            where_equal(items, "tenth", tenth), "value", "right", "group"
-        )
-        present_values = [value for value in present if value is not None]
-        rows.append(
-            {
-                "tenth": tenth,
-                "least": min(present_values, default=None),
-                "median": float(np.median(present_values)) if present_values else None,
-                "greatest": max(present_values, default=None),
-                "items": len(present),
-                **clustered_interval(correct, groups_of_tenth).columns("accuracy"),
-            }
-        )
-    return pa.Table.from_pylist(rows, _TENTHS)
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True)
-class _Items:
+class Items:
     """An experiment's answers with the corpus statistics of their pairs, one value per row."""
 
     name: str
@@ -130,39 +92,46 @@ def against_corpora(page: Across) -> Iterator[Finding]:
             yield from _of_corpus(corpus, well_covered)
 
 
-def _looked_up(page: Across, corpus: str, experiment: Experiment) -> _Items:
-    root = page.lake.root
+def _looked_up(page: Across, corpus: str, experiment: Experiment) -> Items:
     adjectives, nouns = lists(experiment.rows, "adjective", "noun")
-    # Corpora hold lemmas; PLANE's published nouns are inflected as in their text.
-    singulars = [None if noun is None else singular(noun) for noun in nouns]
-    counts = slices.pair_counts(root, corpus, adjectives, nouns)
-    counts_of_singulars = slices.pair_counts(root, corpus, adjectives, singulars)
-    pmi = slices.pair_pmi(root, corpus, adjectives, nouns)
-    pmi_of_singulars = slices.pair_pmi(root, corpus, adjectives, singulars)
     report = experiment.dataset.report
-    return _Items(
+    lake = page.lake.root
+    counts = _values(slices.pair_counts, lake, corpus, adjectives, nouns)
+    return Items(
         name=f"{experiment.title}, {experiment.runs[0].model}",
         stratified_by=_STRATA[report.strata] if report else "",
         correct=experiment.correct,
         pairs=[f"{a} {n}" for a, n in zip(adjectives, nouns, strict=True)],
         strata=experiment.strata,
-        counts=[
-            one or other or None for one, other in zip(counts, counts_of_singulars, strict=True)
-        ],
-        pmi=[one or other for one, other in zip(pmi, pmi_of_singulars, strict=True)],
+        counts=[count or None for count in counts],
+        pmi=_values(slices.pair_pmi, lake, corpus, adjectives, nouns),
     )
 
 
-def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> Iterator[Finding]:
+def _values(
+    look_up: Callable[..., list[_Number | None]],
+    lake: str,
+    corpus: str,
+    adjectives: slices.Words,
+    nouns: slices.Words,
+) -> list[_Number | None]:
+    """The corpus's value of each pair. Corpora hold lemmas; PLANE's published nouns are inflected
+    as in their text, so nouns are looked up as they are, then in the singular."""
+    singulars = [None if noun is None else singular(noun) for noun in nouns]
+    values = look_up(lake, corpus, adjectives, nouns)
+    values_of_singulars = look_up(lake, corpus, adjectives, singulars)
+    return [one or other for one, other in zip(values, values_of_singulars, strict=True)]
+
+
+def _of_corpus(corpus: str, experiments: Sequence[Items]) -> Iterator[Finding]:
     for name, unit in (("count", "count"), ("PMI", "PMI (bits)")):
         table = f"Accuracy by {name} of the pair in {corpus}"
         for items in experiments:
             values = items.counts if name == "count" else items.pmi
-            tenths_of_items = by_tenth(values, items.correct, items.pairs).to_pylist()
-            accuracies = _accuracies(items, tenths_of_items)
+            accuracies, ranges = by_tenth(items, values)
             yield Cells(table, accuracies, unit="share", decimals=3)
-            ranges = f"{unit} of the pair in each tenth, corpus {corpus}"
-            yield Cells(ranges, _values(items, tenths_of_items), decimals=1)
+            caption = f"{unit} of the pair in each tenth, corpus {corpus}"
+            yield Cells(caption, ranges, decimals=1)
         x = f"tenth of the items by {unit} of the pair in the corpus {corpus}"
         yield Chart("intervals", table, (table,), x, "accuracy (share of items)")
     for items in experiments:
@@ -170,31 +139,36 @@ def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> Iterator[Finding]:
         yield Cells(caption, _slopes(items), interval="logistic regression, clustered by pair")
 
 
-def _accuracies(items: _Items, rows: Sequence[Mapping[str, Any]]) -> dict[Key, Value]:
-    """The accuracies of `by_tenth`; tenth 0 is named none."""
-    cells: dict[Key, Value] = {}
-    for row in rows:
-        place = "none" if row["tenth"] == ABSENT else str(row["tenth"])
-        bounds = (row["low"], row["high"])
-        accuracy = Interval(row["accuracy"], *bounds, row["items"], kind="Wilson, clustered")
-        cells[place, items.name] = accuracy
-    return cells
+def by_tenth(items: Items, values: Sequence[float | None]) -> tuple[CellValues, CellValues]:
+    """The accuracy by tenth of `values`, and the range of the values in each tenth.
+
+    Items without a value come first (tenth 0, ``none``). Items of one pair share their value, so
+    intervals are clustered by pair.
+    """
+    accuracies: CellValues = {}
+    ranges: CellValues = {}
+    answers = pd.DataFrame(
+        {"value": values, "right": items.correct, "pair": items.pairs, "tenth": tenths(values)}
+    )
+    for tenth, of_tenth in answers.groupby("tenth"):
+        place = "none" if tenth == ABSENT else str(tenth)
+        accuracies[place, items.name] = clustered_interval(
+            of_tenth["right"].to_list(), of_tenth["pair"].to_list()
+        )
+        present = of_tenth["value"].dropna().astype(float)
+        if present.empty:
+            continue
+        row = f"{items.name}, tenth {tenth}"
+        ranges[row, "least"] = float(present.min())
+        ranges[row, "median"] = float(present.median())
+        ranges[row, "greatest"] = float(present.max())
+    return accuracies, ranges
 
 
-def _values(items: _Items, rows: Sequence[Mapping[str, Any]]) -> dict[Key, Value]:
-    """The range of the corpus's values in each tenth."""
-    cells: dict[Key, Value] = {}
-    for row in rows:
-        for column in ("least", "median", "greatest"):
-            if row[column] is not None:
-                cells[f"{items.name}, tenth {row['tenth']}", column] = row[column]
-    return cells
-
-
-def _slopes(items: _Items) -> dict[Key, Value]:
+def _slopes(items: Items) -> CellValues:
     """The odds ratio of a right answer for a doubling of the count and for a bit of PMI."""
     logs = [None if count is None else log2(count) for count in items.counts]
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for name, values in (("a doubling of the count", logs), ("a bit of PMI", items.pmi)):
         for strata in (None, items.strata):
             effect = slope(values, items.correct, items.pairs, strata)

@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.editions import read_edition
-from adnominal.analysis.estimates import wilson
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, schema, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.checks.split_rows import declared_tables, read_parts
@@ -32,20 +31,8 @@ from adnominal.etl.sygns.splits import SCHEMES
 SAMPLED = 20_000
 _FUNCTION_WORDS = ("detSing", "detPlur", "conn")
 
-_SHARES = {
-    "same_form": "same form",
-    "known_sentence_pattern": "sentence pattern",
-    "known_form_pattern": "form pattern",
-    "by_length": "by length",
-    "most_frequent": "most frequent",
-}
 _COMPARED = ("form", "sentence_pattern", "form_pattern", "length", "any")
 _PATTERNS = schema("sentence_id form sentence_pattern form_pattern length:int any:int")
-_OVERLAP = schema(
-    "scheme primitive trained:int tested:int same_form:float known_sentence_pattern:float "
-    "known_form_pattern:float by_length:float most_frequent:float by_length_low:float "
-    "by_length_high:float"
-)
 
 
 def words_of_categories() -> dict[str, str]:
@@ -73,15 +60,16 @@ def patterns_of(texts: pa.Array, categories: Mapping[str, str]) -> pa.Array:
     return texts
 
 
-def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
-    """The overlap of each split's test rows with training; one row per scheme and primitive.
+def overlap(lake: str, edition: str, seed: int = 0) -> tuple[CellValues, CellValues]:
+    """The overlap of each split's test rows with training, and the numbers of their sentences; the
+    cells of a row for each scheme and primitive.
 
-    Columns: trained, tested (numbers of sentences; at most 20,000 of the test part, drawn by id);
-    same_form, the share of test forms that are identical to the form of a training sentence;
-    known_sentence_pattern and known_form_pattern, the shares whose pattern occurs in training;
-    by_length (with its interval), the accuracy of guessing the most frequent form pattern among
-    training sentences of the same length; most_frequent, that of the most frequent pattern of all.
-    They are findings of `etl.checks.splits.check` on the forms and patterns.
+    At most 20,000 test sentences are examined, drawn by id. Same form is the share of test forms
+    that are identical to the form of a training sentence; sentence pattern and form pattern are the
+    shares whose pattern occurs in training; by length is the accuracy of guessing the most frequent
+    form pattern among training sentences of the same length; most frequent that of guessing the
+    most frequent pattern of all. They are findings of `etl.checks.splits.check` on the forms and
+    patterns.
 
     Raises:
         UserError: the edition has no splits.
@@ -89,7 +77,8 @@ def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
     # Raises the error if there is no split.
     read_edition(lake, "sygns_splits", edition, ["scheme"])
     patterns = _patterns(lake, edition)
-    rows = []
+    shares: CellValues = {}
+    sizes: CellValues = {}
     for scheme in SCHEMES:
         tables = declared_tables(DATASETS["sygns"], scheme)
         parts = read_parts(lake, tables, edition, scheme)
@@ -100,9 +89,11 @@ def overlap(lake: str, edition: str, seed: int = 0) -> pa.Table:
         for fold in folds:
             parts_present = {part.name for part in fold.parts}
             if {"train", "test"} <= parts_present:
-                row = {"scheme": scheme, "primitive": fold.name}
-                rows.append(row | _shares(fold))
-    return pa.Table.from_pylist(rows, _OVERLAP)
+                row = f"{scheme} {fold.name}".strip()
+                shares |= {(row, column): share for column, share in _shares(fold).items()}
+                sizes[row, "trained"] = float(fold.part("train").rows)
+                sizes[row, "tested"] = float(fold.part("test").rows)
+    return shares, sizes
 
 
 def _patterns(lake: str, edition: str) -> pa.Table:
@@ -140,23 +131,21 @@ def _sample(parts: pa.Table, seed: int) -> pa.Table:
 
 
 def _shares(fold: Fold) -> dict[str, float]:
-    """The columns of `overlap` for one fold."""
+    """The shares of `overlap` for one fold."""
     size = fold.part("test").rows
 
     def known_share(column: str) -> float:
         return fold.known_rows["train", "test", column] / size
 
-    by_length = wilson(fold.right_guesses["train", "test", "length"], size)
+    def guessed_share(column: str) -> float:
+        return fold.right_guesses["train", "test", column] / size
+
     return {
-        "trained": fold.part("train").rows,
-        "tested": size,
-        "same_form": known_share("form"),
-        "known_sentence_pattern": known_share("sentence_pattern"),
-        "known_form_pattern": known_share("form_pattern"),
-        "by_length": by_length.estimate,
-        "by_length_low": by_length.low,
-        "by_length_high": by_length.high,
-        "most_frequent": fold.right_guesses["train", "test", "any"] / size,
+        "same form": known_share("form"),
+        "sentence pattern": known_share("sentence_pattern"),
+        "form pattern": known_share("form_pattern"),
+        "by length": guessed_share("length"),
+        "most frequent": guessed_share("any"),
     }
 
 
@@ -173,8 +162,8 @@ def of_forms(page: Across) -> Iterator[Finding]:
     """
     lake = page.lake
     edition = lake.edition("sygns", "sygns_splits")
-    data = overlap(lake.root, edition, seed=lake.seed)
-    if not data.num_rows:
+    shares, sizes = overlap(lake.root, edition, seed=lake.seed)
+    if not shares:
         raise UserError(f"edition={edition}: no split of SyGNS with rows to train and to test on")
     yield Note(
         "Test forms (first-order) occur in training as the same form of another sentence (a and "
@@ -183,12 +172,6 @@ def of_forms(page: Across) -> Iterator[Finding]:
         "form is guessed correctly from the number of words alone (by length), or by always "
         "guessing the most frequent one."
     )
-    shares: dict[Key, Value] = {}
-    sizes: dict[Key, Value] = {}
-    for row in data.to_pylist():
-        name = f"{row['scheme']} {row['primitive']}".strip()
-        shares |= {(name, title): row[column] for column, title in _SHARES.items()}
-        sizes |= {(name, column): float(row[column]) for column in ("trained", "tested")}
     caption = "Shares of test sentences"
-    yield Cells(caption, shares, unit="percent", decimals=1, edition=edition)
+    yield Cells(caption, shares, unit="percent", edition=edition)
     yield Cells(caption, sizes, decimals=0, edition=edition)

@@ -7,14 +7,13 @@ twice.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, tuples
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
@@ -26,40 +25,26 @@ Pair = tuple[str, str]
 Pairs = Counter[Pair]
 
 
-@dataclass(frozen=True)
-class Agreement:
+def agreement(pairs: Pairs, other: Pairs) -> dict[str, float]:
     """How far two pair counts of the same text agree.
 
-    Attributes:
-        pairs, other_pairs: the number of pairs on each side.
-        f: F1 of one multiset of pairs against the other.
-        top: share of the `TOP` most frequent pairs that are in both.
-        adjectives, nouns: correlation of the logarithms of the marginal counts, over the words
-            in both.
+    The figures are pairs and other_pairs, the numbers of pairs on each side; f, F1 of one multiset
+    of pairs against the other; top, the share of the `TOP` most frequent pairs that are in both;
+    and adjectives and nouns, correlations of the logarithms of the marginal counts, over the words
+    in both.
     """
-
-    pairs: int
-    other_pairs: int
-    f: float
-    top: float
-    adjectives: float
-    nouns: float
-
-
-def agreement(pairs: Pairs, other: Pairs) -> Agreement:
-    """Measure the agreement of two pair counts."""
     adjectives, nouns = (
         _correlation(_marginal(pairs, place), _marginal(other, place), np.log) for place in (0, 1)
     )
     common = (pairs & other).total()
-    return Agreement(
-        pairs=pairs.total(),
-        other_pairs=other.total(),
-        f=2 * common / max(1, pairs.total() + other.total()),
-        top=_share_of_best(pairs, other),
-        adjectives=adjectives,
-        nouns=nouns,
-    )
+    return {
+        "pairs": pairs.total(),
+        "other_pairs": other.total(),
+        "f": 2 * common / max(1, pairs.total() + other.total()),
+        "top": _share_of_best(pairs, other),
+        "adjectives": adjectives,
+        "nouns": nouns,
+    }
 
 
 def _share_of_best(values: Mapping[Pair, float], other: Mapping[Pair, float]) -> float:
@@ -109,30 +94,30 @@ def association_of(root: str, corpus: str) -> dict[Pair, float]:
     return {(adjective, noun): log_dice for adjective, noun, log_dice in tuples(rows)}
 
 
-def pair_cells(root: str, other_root: str, corpus: str) -> dict[Key, Value]:
+def pair_cells(root: str, other_root: str, corpus: str) -> CellValues:
     """The figures that compare the pairs and associations of a corpus, one per row."""
     figures = agreement(pairs_of(root, corpus), pairs_of(other_root, corpus))
     dice = association_of(root, corpus), association_of(other_root, corpus)
     values = {
-        "pairs of the first lake": float(figures.pairs),
-        "pairs of the second lake": float(figures.other_pairs),
-        "F1 of the pairs": figures.f,
-        f"share of the {TOP} most frequent pairs in both": figures.top,
-        "correlation of log counts of adjectives": figures.adjectives,
-        "correlation of log counts of nouns": figures.nouns,
+        "pairs of the first lake": float(figures["pairs"]),
+        "pairs of the second lake": float(figures["other_pairs"]),
+        "F1 of the pairs": figures["f"],
+        f"share of the {TOP} most frequent pairs in both": figures["top"],
+        "correlation of log counts of adjectives": figures["adjectives"],
+        "correlation of log counts of nouns": figures["nouns"],
         f"correlation of logDice, pairs of at least {MIN_COUNT}": _correlation(*dice, np.asarray),
         f"share of the {TOP} pairs of highest logDice in both": _share_of_best(*dice),
     }
     return {(name, corpus): value for name, value in values.items()}
 
 
-def difference_cells(root: str, other_root: str, corpus: str) -> dict[Key, Value]:
+def difference_cells(root: str, other_root: str, corpus: str) -> CellValues:
     """The twenty pairs whose counts differ most, with both counts."""
     pairs, other = pairs_of(root, corpus), pairs_of(other_root, corpus)
     ranked_pairs = sorted(
         pairs.keys() | other.keys(), key=lambda pair: (-abs(pairs[pair] - other[pair]), pair)
     )[:20]
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for pair in ranked_pairs:
         cells[" ".join(pair), "first"] = float(pairs[pair])
         cells[" ".join(pair), "second"] = float(other[pair])
@@ -155,14 +140,15 @@ DATASETS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def dataset_cells(root: str, other_root: str) -> dict[Key, Value]:
+def dataset_cells(root: str, other_root: str) -> CellValues:
     """The numbers of rows of the built datasets in either lake and in both, for common tables."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     common = set(arrow.tables(root)) & set(arrow.tables(other_root))
     for name, (table, columns) in DATASETS.items():
         if table not in common:
             continue
-        first, second = (_keys(side, table, columns) for side in (root, other_root))
+        first = _keys(root, table, columns)
+        second = _keys(other_root, table, columns)
         common_rows = len(first & second)
         cells[name, "first"] = float(len(first))
         cells[name, "second"] = float(len(second))

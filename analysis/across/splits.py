@@ -2,22 +2,21 @@
 
 ADEPT's published split is random over instances and shares 890 of its 1,002 test nouns with
 training; PLANE's shares hypernyms, contrary to the paper's text; most adjectives of ASP's published
-entailment rows occur in training. `seen_rows` divides one test set by the words that training has;
-`split_rows` compares one model's accuracies on two splits. The splits have different items, so
-their difference is unpaired (`estimates.difference`).
+entailment rows occur in training. `seen_and_unseen` divides one test set by the words that training
+has; `compare_splits` compares one model's accuracies on two splits. The splits have different
+items, so their difference is unpaired (`estimates.difference`).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from adnominal.analysis.across.fine_tuned import Across
-from adnominal.analysis.estimates import Interval, clustered_interval, difference
+from adnominal.analysis.estimates import clustered_interval, difference
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
 from adnominal.analysis.predictions import labelled_predictions
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import (
     distinct_values,
     is_right,
@@ -34,7 +33,6 @@ from adnominal.etl.checks.split_rows import (
     read_parts,
     with_items,
 )
-from adnominal.etl.checks.splits import Fold, check
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
 from adnominal.etl.registry import DATASET_OF, DATASETS, ITEM_TABLES
@@ -48,79 +46,74 @@ _PLANE = (
     "python training/finetune.py conf/training/plane.yaml task.edition=clean "
     "grid.task.scheme=[published,strict] lake=LAKE"
 )
-_SIDES = ("leaking", "leak_free")
 _TABLES = ("predictions", "adept", "plane_items")
 _WORDS = ("adjective", "noun", "hypernym")
 
+# The name of a side of a comparison, and its answers.
+Side = tuple[str, pa.Table]
 
-Row = Mapping[str, Any]
 
-
-def split_rows(
-    dataset: str, model: str, leaking: tuple[str, pa.Table], leak_free: tuple[str, pa.Table]
-) -> Row:
-    """One model's accuracy on the test rows of two splits; one row per name.
+def compare_splits(
+    caption: str, dataset: str, model: str, leaking: Side, leak_free: Side
+) -> Iterator[Cells]:
+    """One model's accuracy on the test rows of two splits, and the numbers of these rows.
 
     Answers have the columns gold, predicted and group: the unit that was drawn as a whole (a noun,
     an adjective, a premise), whose rows are not independent. The rows of several runs are
     concatenated; the answers of several runs to one item belong to one group too.
 
-    A row has the name, rows, majority and accuracy of the leaking and of the leak-free side, and
-    the difference, leaking minus leak-free, with its 95 % interval. The majority is included
+    The difference is leaking minus leak-free, with its 95 % interval. The majority is included
     because splits differ in their labels too.
 
     Raises:
         ValueError: a split without answers.
     """
-    row: dict[str, Any] = {"dataset": dataset, "model": model}
+    name = f"{dataset}, {model}: {leaking[0]} less {leak_free[0]}"
+    accuracies: CellValues = {}
+    sizes: CellValues = {}
     shares = []
-    for side, (name, answers) in zip(_SIDES, (leaking, leak_free), strict=True):
+    for side, (_, answers) in (("leaking", leaking), ("leak-free", leak_free)):
         gold, groups = lists(answers, "gold", "group")
         share = clustered_interval(is_right(answers), groups)
         shares.append(share)
-        row |= {
-            side: name,
-            f"{side}_rows": len(gold),
-            f"{side}_majority": max(Counter(gold).values()) / len(gold),
-            f"{side}_accuracy": share.estimate,
-        }
-    return row | difference(*shares).columns("difference")
+        accuracies[name, side] = share.estimate
+        most_frequent = max(Counter(gold).values())
+        accuracies[name, f"majority, {side}"] = most_frequent / len(gold)
+        sizes[name, f"rows, {side}"] = float(len(gold))
+    accuracies[name, "difference"] = difference(*shares)
+    yield Cells(caption, accuracies, unit="percent", model=model)
+    yield Cells(caption, sizes, decimals=0, model=model)
 
 
-def seen_rows(
-    dataset: str, model: str, answers: pa.Table, parts: Mapping[str, Sequence[str | None]]
-) -> list[Row]:
-    """One model's answers to a test set, divided by what training had seen; one row per name.
+def seen_and_unseen(
+    dataset: str, model: str, answers: pa.Table, word: str, sides: Sequence[str | None]
+) -> Iterator[Cells]:
+    """One model's answers to a test set, divided by whether training had seen the row's `word`.
 
-    `parts` maps each name to ``seen`` or ``unseen`` for each row
-    (`analysis.slices.by_training_word`). Names with no rows on one side are dropped.
+    `sides` has ``seen`` or ``unseen`` for each row (`analysis.slices.by_training_word`). Nothing
+    without rows on both sides.
     """
-    rows = []
-    for name, sides in parts.items():
-        members = [
-            [place for place, side in enumerate(sides) if side == kind]
-            for kind in ("seen", "unseen")
-        ]
-        if all(members):
-            seen_answers, unseen_answers = map(answers.take, members)
-            both = (f"seen {name}", seen_answers), (f"unseen {name}", unseen_answers)
-            rows.append(split_rows(dataset, model, *both))
-    return rows
+    seen = [place for place, side in enumerate(sides) if side == "seen"]
+    unseen = [place for place, side in enumerate(sides) if side == "unseen"]
+    if seen and unseen:
+        seen_side = (f"seen {word}", answers.take(seen))
+        unseen_side = (f"unseen {word}", answers.take(unseen))
+        caption = "Accuracy, seen less unseen"
+        yield from compare_splits(caption, dataset, model, seen_side, unseen_side)
 
 
-def split_words(lake: str, name: str, edition: str, scheme: str, fold: str = "") -> Fold:
-    """What the parts of a split have of its words: the findings of `etl.checks.splits.check`.
+def trained_words(
+    lake: str, name: str, edition: str, scheme: str, fold: str = ""
+) -> dict[str, set[str]]:
+    """The words of a split's training rows, by the columns of `word_columns`.
 
-    The compared columns are adjective, noun, pair (both) and, for PLANE, hypernym, lower-cased.
     `name` is ``adept`` (scheme: random, noun_disjoint, adjective_disjoint) or ``plane_items``
     (scheme and fold of plane_splits).
 
     Raises:
         UserError: no training rows, or the lake lacks items of the split.
     """
-    dataset = DATASET_OF[name]
-    assert dataset.labels is not None
-    tables = declared_tables(dataset, scheme)
+    tables = declared_tables(DATASET_OF[name], scheme)
     only_fold = None if tables.splits is None else fold
     parts = read_parts(lake, tables, edition, scheme, only_fold)
     if "train" not in distinct_values(parts, "part"):
@@ -132,23 +125,11 @@ def split_words(lake: str, name: str, edition: str, scheme: str, fold: str = "")
         )
     columns_by_role = ITEM_TABLES[name].words
     roles = {role: columns_by_role[role] for role in _WORDS if role in columns_by_role}
-    label = dataset.labels.column
-    rows = with_items(lake, tables, edition, parts, [label, *roles.values()])
+    rows = with_items(lake, tables, edition, parts, list(roles.values()))
     check_complete(tables, parts, rows)
-    items = rows.select(list(roles.values())).rename_columns(list(roles))
-    columns = word_columns(items)
-    compared_rows = pa.table({**columns, "part": rows["part"], "label": rows[label]})
-    (findings,) = check(compared_rows, list(columns), label="label", identity=list(columns))
-    return findings
-
-
-def trained_words(
-    lake: str, name: str, edition: str, scheme: str, fold: str = ""
-) -> dict[str, set[str]]:
-    """The words of a split's training rows, by the columns of `split_words`."""
-    findings = split_words(lake, name, edition, scheme, fold)
-    values = findings.part("train").values
-    return {column: set(words.to_pylist()) for column, words in values.items()}
+    trained = where_equal(rows, "part", "train").select(list(roles.values()))
+    columns = word_columns(trained.rename_columns(list(roles)))
+    return {column: set(words) for column, words in columns.items()}
 
 
 def word_columns(items: pa.Table) -> dict[str, list[str]]:
@@ -162,34 +143,8 @@ def word_columns(items: pa.Table) -> dict[str, list[str]]:
     return {**columns, "pair": [f"{adjective} {noun}" for adjective, noun in pairs]}
 
 
-def _name(row: Row) -> str:
-    return f"{row['dataset']}, {row['model']}: {row['leaking']} less {row['leak_free']}"
-
-
-def _cells(row: Row) -> dict[Key, Value]:
-    """A row of `split_rows` as numbers."""
-    name = _name(row)
-    cells: dict[Key, Value] = {}
-    for side in _SIDES:
-        place = side.replace("_", "-")
-        cells[name, place] = row[f"{side}_accuracy"]
-        cells[name, f"majority, {place}"] = row[f"{side}_majority"]
-    rows = row["leaking_rows"] + row["leak_free_rows"]
-    bounds = (row["low"], row["high"])
-    cells[name, "difference"] = Interval(row["difference"], *bounds, rows, kind="Newcombe")
-    return cells
-
-
-def _row_counts(row: Row) -> dict[Key, Value]:
-    """The numbers of rows behind `_cells`."""
-    name = _name(row)
-    return {
-        (name, f"rows, {side.replace('_', '-')}"): float(row[f"{side}_rows"]) for side in _SIDES
-    }
-
-
 def _answers(rows: pa.Table, group: str) -> pa.Table:
-    """The answers in the form that `split_rows` expects; `group` is the column with the groups."""
+    """The answers as `compare_splits` expects them; `group` is the column with the groups."""
     return rows.select(["gold", "predicted", group]).rename_columns(["gold", "predicted", "group"])
 
 
@@ -212,7 +167,7 @@ def accuracy_by_split(page: Across) -> Iterator[Finding]:
 
     The same model and settings, trained and tested on each split.
     """
-    rows: list[Row] = []
+    compared: list[Cells] = []
     for dataset, disjoint in _leaky_splits():
         setting, published = f"task.{dataset.splits.setting}", dataset.splits.published
         compared_models: set[str] = set()
@@ -233,8 +188,9 @@ def accuracy_by_split(page: Across) -> Iterator[Finding]:
                     (published, _answers(leaking, word)),
                     (name, _answers(page.answers(dataset, by_split[name]), word)),
                 ]
-                rows.append(split_rows(dataset.title, model, *sides))
-    if not rows:
+                caption = "Accuracy, published less leak-free"
+                compared += compare_splits(caption, dataset.title, model, *sides)
+    if not compared:
         raise UserError(
             "no finished fine-tuning runs with the same settings on both a published and a "
             "leak-free split"
@@ -243,10 +199,7 @@ def accuracy_by_split(page: Across) -> Iterator[Finding]:
         "Test rows differ, so the difference is unpaired (Newcombe's interval, clustered by noun "
         "or adjective); splits differ in their labels too, so the majority is shown for each."
     )
-    for row in rows:
-        caption = "Accuracy, published less leak-free"
-        yield Cells(caption, _cells(row), unit="percent", decimals=1, model=row["model"])
-        yield Cells(caption, _row_counts(row), decimals=0, model=row["model"])
+    yield from compared
 
 
 @exhibit(
@@ -257,8 +210,8 @@ def accuracy_by_split(page: Across) -> Iterator[Finding]:
 )
 def accuracy_by_seen_words(page: Across) -> Iterator[Finding]:
     """Are answers better where training contains the item's word, or both words together?"""
-    rows = [*_by_word(page), *_by_adjective(page), *_by_dimension(page)]
-    if not rows:
+    compared = [*_by_word(page), *_by_adjective(page), *_by_dimension(page)]
+    if not compared:
         raise UserError("no finished fine-tuning run on a published split with answers here")
     yield Note(
         "The parts differ in other ways too: words in training tend to be frequent. ASP's "
@@ -266,10 +219,7 @@ def accuracy_by_seen_words(page: Across) -> Iterator[Finding]:
         "validation rows of the training dimensions against the held-out one, on the three "
         "training tests."
     )
-    for row in rows:
-        caption = "Accuracy, seen less unseen"
-        yield Cells(caption, _cells(row), unit="percent", decimals=1, model=row["model"])
-        yield Cells(caption, _row_counts(row), decimals=0, model=row["model"])
+    yield from compared
 
 
 def _newest_group_by_model(page: Across, **settings: str | tuple[str, ...]) -> list[list[Run]]:
@@ -280,22 +230,24 @@ def _newest_group_by_model(page: Across, **settings: str | tuple[str, ...]) -> l
     return list(newest.values())
 
 
-def _by_word(page: Across) -> Iterator[Row]:
+def _by_word(page: Across) -> Iterator[Cells]:
     for dataset, _ in _leaky_splits():
         scheme = dataset.splits.published
         settings: dict[str, str | tuple[str, ...]] = {dataset.splits.setting: scheme}
         for members in _newest_group_by_model(page, name=dataset.name, **settings):
+            model = members[0].model
             rows = page.answers(dataset, members)
-            edition, fold = (rows.column(name)[0].as_py() for name in ("edition", "fold"))
+            edition = rows.column("edition")[0].as_py()
+            fold = rows.column("fold")[0].as_py()
             table_name = dataset.tables[0].name
             trained = trained_words(page.lake.root, table_name, edition, scheme, fold)
-            for name, column in word_columns(rows).items():
+            for name, words in word_columns(rows).items():
                 answers = _answers(rows, "noun" if name == "pair" else name)
-                sides = {name: by_training_word(column, trained[name])}
-                yield from seen_rows(dataset.title, members[0].model, answers, sides)
+                sides = by_training_word(words, trained[name])
+                yield from seen_and_unseen(dataset.title, model, answers, name, sides)
 
 
-def _by_adjective(page: Across) -> Iterator[Row]:
+def _by_adjective(page: Across) -> Iterator[Cells]:
     """ASP's published test rows, by whether their adjective occurs in training."""
     for members in _newest_group_by_model(page, name="asp", scheme=("adjectives", "both")):
         params = members[0].params
@@ -308,10 +260,10 @@ def _by_adjective(page: Across) -> Iterator[Row]:
         kinds = {"leaking": "seen", "test": "unseen"}
         sides = [kinds.get(parts.get(item, "")) for item in rows.column("item_id").to_pylist()]
         answers = _answers(rows, "adjective")
-        yield from seen_rows("ASP", members[0].model, answers, {"adjective": sides})
+        yield from seen_and_unseen("ASP", members[0].model, answers, "adjective", sides)
 
 
-def _by_dimension(page: Across) -> Iterator[Row]:
+def _by_dimension(page: Across) -> Iterator[Cells]:
     """ASP's rows of the held-out dimension, compared with validation rows of the others."""
     for members in _newest_group_by_model(page, name="asp", scheme="dimension"):
         params = members[0].params
@@ -323,7 +275,8 @@ def _by_dimension(page: Across) -> Iterator[Row]:
         tests = _tests(page, rows)
         ids = rows.column("item_id").to_pylist()
         # Rows outside the validation part belong to the held-out dimension.
-        known = {tests[item][0] for item in ids if parts.get(item) == "val" and item in tests}
+        validated = [item for item in ids if parts.get(item) == "val"]
+        known = {tests[item][0] for item in validated if item in tests}
         sides = [
             None
             if item not in tests or tests[item][0] not in known
@@ -335,7 +288,7 @@ def _by_dimension(page: Across) -> Iterator[Row]:
         premises = [tests[item][1] if item in tests else item for item in ids]
         answers = _answers(with_column(rows, "premise", premises), "premise")
         name = f"ASP, {fold} held out"
-        yield from seen_rows(name, members[0].model, answers, {"dimension": sides})
+        yield from seen_and_unseen(name, members[0].model, answers, "dimension", sides)
 
 
 def _tests(page: Across, rows: pa.Table) -> dict[str, tuple[str, str]]:

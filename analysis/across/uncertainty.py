@@ -9,7 +9,7 @@ from adnominal.analysis import predictions, uncertainty
 from adnominal.analysis.across.fine_tuned import Across
 from adnominal.analysis.estimates import Floats
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.conf import UserError
 from adnominal.etl.label_votes import TABLE, add_votes, is_simulated
 from adnominal.etl.lake import arrow
@@ -110,18 +110,18 @@ def _findings(
     name = _name(run)
     source: dict[str, Any] = {
         "model": run.model,
-        "runs": [run.id],
+        "runs": [run],
         "edition": where.partition("/")[2],
         "is_simulated": is_simulated(voted.sources),
         "note": f"Votes of {', '.join(sorted(voted.sources))}.",
     }
     people = votes / votes.sum(axis=1, keepdims=True)
     alike = np.broadcast_to(votes.sum(axis=0) / votes.sum(), people.shape)
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row, own in ((name, scores), ("all items alike", alike)):
         cells |= _measures(row, own, votes, people, page.lake.seed)
     yield Cells(f"Scores and people's votes on {where}: {name}", cells, decimals=3, **source)
-    bins: dict[Key, Value] = {}
+    bins: CellValues = {}
     for entry in uncertainty.calibration(scores, people):
         row = f"confidence {entry.low:.1f} to {entry.high:.1f}"
         bins[row, "mean confidence"] = entry.confidence
@@ -130,11 +130,9 @@ def _findings(
     yield Cells(f"Calibration on {where}: {name}", bins, **source)
 
 
-def _measures(
-    name: str, scores: Floats, votes: Floats, people: Floats, seed: int
-) -> dict[Key, Value]:
+def _measures(name: str, scores: Floats, votes: Floats, people: Floats, seed: int) -> CellValues:
     distances = uncertainty.distances(scores, people)
-    cells: dict[Key, Value] = {
+    cells: CellValues = {
         (name, "distance"): uncertainty.mean_interval(distances, seed),
         (name, "calibration error"): uncertainty.calibration_error(scores, people),
         (name, "entropy"): uncertainty.entropy_correlation(scores, people, seed),

@@ -378,7 +378,7 @@ def _boxes(chart: Chart, numbers: pd.DataFrame) -> Figure:
 
 def _scatter(chart: Chart, numbers: pd.DataFrame) -> Figure:
     """Points: a series for each table, whose columns named as the axes have the coordinates. The
-    option `lines` gives the (intercept, slope) of the line through a series."""
+    option `lines` gives the (intercept, slope) of the line through a series, or None."""
     figure, axes = _single_axes()
     for number, table in enumerate(_distinct_values(numbers["panel"])):
         of_table = numbers[numbers["panel"] == table]
@@ -387,8 +387,9 @@ def _scatter(chart: Chart, numbers: pd.DataFrame) -> Figure:
         name = chart.options.get("panels", {}).get(table, table)
         look = _look(number, name)
         axes.plot(x, y, linestyle="", **look)
-        if table in chart.options.get("lines", {}):
-            intercept, slope = chart.options["lines"][table]
+        line = chart.options.get("lines", {}).get(table)
+        if line is not None:
+            intercept, slope = line
             ends = x.agg(["min", "max"])
             dashes = _DASHES[number % len(_DASHES)]
             axes.plot(ends, intercept + slope * ends, color=look["color"], linestyle=dashes)

@@ -10,7 +10,7 @@ rows              a name and its numbers, one per column, as printed: 66.4, 69.9
 not_recomputable  rows that depend on unpublished data
 exact             true if the numbers are exact and nothing is rounded (0.9 does not equal 1)
 deviations        ROW/COLUMN: why the printed number differs from what its rule gives
-note              any other remark
+note              any other remark, for readers of the file
 """
 
 import re
@@ -31,7 +31,7 @@ _LOADER = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
 _UNITS = ("percent", "share", "Cohen's kappa", "")
 _REQUIRED = {"table", "title", "columns", "rows"}
 _OPTIONAL = {"unit", "not_recomputable", "exact", "deviations", "note"}
-_NUMBER = re.compile(r"(?P<bound>[~>]?)(?P<value>\d*\.?\d+)(?: ± (?P<spread>\d*\.?\d+))?")
+_NUMBER = re.compile(r"[~>]?(?P<value>\d*\.?\d+)(?: ± (?P<spread>\d*\.?\d+))?")
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,19 @@ class Published:
     Attributes:
         printed: as in the paper, ``69.9 ± 38``; its digits set the precision of comparisons.
         value: 69.9.
-        approximate: whether the paper says about (~) or more than (>).
         recomputable: whether the number can be computed from available data.
         deviation: why the printed number differs from what its rule gives; empty if it does not.
         exact: whether the printed number is exact, not rounded.
     """
 
-    paper: str
     table: str
     row: str
     column: str
     printed: str
     value: float
     unit: str
-    approximate: bool
     recomputable: bool
     deviation: str
-    note: str
     exact: bool = False
 
     @property
@@ -122,7 +118,7 @@ def parse(paper: str, text: str) -> tuple[Published, ...]:
     if document["paper"] != paper:
         faults.append(f"paper is {document['paper']!r}")
     for entry in document["tables"]:
-        numbers += _table(paper, entry, faults)
+        numbers += _table(entry, faults)
     names = [(number.table, number.row, number.column) for number in numbers]
     faults += sorted({f"{'/'.join(n)} is there twice" for n in names if names.count(n) > 1})
     if faults:
@@ -130,7 +126,7 @@ def parse(paper: str, text: str) -> tuple[Published, ...]:
     return tuple(numbers)
 
 
-def _table(paper: str, entry: Mapping[str, Any], faults: list[str]) -> Iterator[Published]:
+def _table(entry: Mapping[str, Any], faults: list[str]) -> Iterator[Published]:
     name = entry.get("table", "a table without name")
     unknown = sorted(set(entry) - _REQUIRED - _OPTIONAL)
     missing = sorted(_REQUIRED - set(entry))
@@ -164,17 +160,14 @@ def _table(paper: str, entry: Mapping[str, Any], faults: list[str]) -> Iterator[
                 faults.append(f"{name}, {row}, {column}: {error}")
                 continue
             yield Published(
-                paper=paper,
                 table=name,
                 row=row,
                 column=column,
                 printed=printed,
                 value=float(parts["value"]),
                 unit=unit,
-                approximate=bool(parts["bound"]),
                 recomputable=row not in not_recomputable,
                 deviation=deviation,
-                note=" ".join(entry.get("note", "").split()),
                 exact=entry.get("exact") == "true",
             )
     faults += [f"{name}: deviations names {key!r}, no cell" for key in deviations]

@@ -57,8 +57,6 @@ def test_impossible_intervals_are_refused():
         clustered_interval([])
     with pytest.raises(ValueError, match="1 groups for 2 items"):
         clustered_interval([1, 0], ["a"])
-    with pytest.raises(ValueError, match="levels"):
-        difference(wilson(1, 2), wilson(1, 2, 0.9))
 
 
 def test_students_interval_over_runs_is_scipys():

@@ -25,9 +25,9 @@ VALUES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=4, m
 def test_coefficients_equal_scipys_with_ties(rows):
     ratings, values = [float(a) for a, _ in rows], [float(b) for _, b in rows]
     result = correlation("count", ratings, values)
-    assert result.spearman == pytest.approx(stats.spearmanr(ratings, values).statistic)
+    assert result.spearman.estimate == pytest.approx(stats.spearmanr(ratings, values).statistic)
     assert result.kendall == pytest.approx(stats.kendalltau(ratings, values).statistic)
-    assert result.low <= result.high
+    assert result.spearman.low <= result.spearman.high
 
 
 def test_the_bootstrap_of_many_pairs_is_computed_in_blocks(monkeypatch):
@@ -51,8 +51,8 @@ def test_pairs_without_a_value_are_ignored_and_bounds_follow_the_seed():
     ratings = random.normal(size=200)
     values: list[float | None] = [*(ratings[:199] + random.normal(size=199)), None]
     result = correlation("pmi", list(ratings), values, seed=3)
-    assert result.pairs == 199
-    assert result.low < result.spearman < result.high
+    assert result.spearman.n == 199
+    assert result.spearman.low < result.spearman.estimate < result.spearman.high
     assert result == correlation("pmi", list(ratings), values, seed=3)
     assert result != correlation("pmi", list(ratings), values, seed=4)
 
@@ -60,7 +60,7 @@ def test_pairs_without_a_value_are_ignored_and_bounds_follow_the_seed():
 @pytest.mark.parametrize("values", [[], [None, None, None], [1.0, 1.0, 1.0], [1.0, 2.0]])
 def test_too_few_or_equal_values_have_no_correlation(values):
     result = correlation("pmi", [float(i) for i in range(len(values))], values)
-    assert math.isnan(result.spearman)
+    assert math.isnan(result.spearman.estimate)
     assert math.isnan(result.kendall)
 
 
@@ -90,10 +90,11 @@ def test_a_pair_that_is_not_in_the_corpus_has_count_zero():
         }
     )
     results = correlations(ratings(), association, {"m": {"a": 2.0, "b": 1.0, "c": 0.0}})
-    assert [(each.measure, each.pairs) for each in results] == [
+    assert [(each.measure, each.spearman.n) for each in results] == [
         ("count", 3), ("pmi", 2), ("npmi", 2), ("log_dice", 2), ("m", 3),
     ]  # fmt: skip
-    assert [results[0].spearman, results[-1].spearman] == pytest.approx([1.0, 1.0])
+    first, *_, last = (result.spearman.estimate for result in results)
+    assert (first, last) == pytest.approx((1.0, 1.0))
 
 
 def test_the_command_prints_every_measure_and_reports_missing_data(tmp_path, capsys):

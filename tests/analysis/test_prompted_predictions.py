@@ -17,23 +17,26 @@ from tests.training.asking.test_scores import FIRST_NO, FIRST_YES, MODEL, rows, 
 
 def test_variance_of_templates_is_over_orders():
     predictions_of_plane = rows(two_shot("I", [True]) + two_shot("I", [False], order="3,2"))
-    (row,) = prompting.template_variance(cells(predictions_of_plane)).to_pylist()
-    assert (row["mean"], row["cells"], row["inference_type"]) == (0.5, 2, 1)
-    assert row["deviation"] == pytest.approx(1 / sqrt(2))
+    ((place, mean),) = [
+        point
+        for panel in prompting.mean_f1(prompting.by_template(cells(predictions_of_plane))).values()
+        for point in panel.items()
+    ]
+    assert isinstance(mean, Interval)
+    assert (place, mean.estimate, mean.n) == (("1", "intersective"), 0.5, 2)
+    assert mean.high - mean.estimate == pytest.approx(1 / sqrt(2))
 
 
-def test_recency_distinguishes_whether_the_last_example_agrees():
+def test_figure_7_says_whether_the_last_example_agrees():
     predictions_of_plane = rows(
         # For subsective adjectives, types 1 and 2 hold and type 3 does not.
         two_shot("S", [True], inference=1, order="2,3") + two_shot("S", [True], order="3,2")
     )
-    sequences = prompting.recency(cells(predictions_of_plane)).to_pylist()
-    assert {(row["sequence"], row["last_agrees"]) for row in sequences} == {
+    points = prompting.by_order(cells(predictions_of_plane))
+    assert set(zip(points["place"], points["agrees"], strict=True)) == {
         ("2,3,1", False),
         ("3,2,1", True),
     }
-    with pytest.raises(ValueError, match="no order"):
-        prompting.recency(cells(rows(two_shot("S", [True], order=None), "zero_shot")))
 
 
 ASP_YES, ASP_NO = "entailment", "not_entailment"

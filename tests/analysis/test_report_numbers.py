@@ -8,6 +8,7 @@ import pytest
 from adnominal.analysis import report_numbers
 from adnominal.analysis.estimates import Interval, wilson
 from adnominal.analysis.report_numbers import Cells, Source, Value, percent_text, rows_of
+from adnominal.training.finished_runs import Run
 
 ADEPT = Source("adept", "Table 5", ("table 5",), "train", {"adept": 3})
 PLANE = Source("plane", "Table 6", ("table 6",))
@@ -24,7 +25,7 @@ def test_a_number_is_put_beside_the_printed_one_in_its_unit():
         "table 5",
         {("majority", "5-class"): wilson(1070, 1611)},
         model="m",
-        runs=["1f"],
+        runs=[Run("1f", "finetune", 1, {}, group="g")],
         edition="published",
         note="said",
     )

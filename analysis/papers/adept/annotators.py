@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import confusion_matrix
@@ -21,7 +22,7 @@ from adnominal.analysis.editions import Lake
 from adnominal.analysis.estimates import Interval, wilson
 from adnominal.analysis.papers.adept.sources import PARTS, Adept, read
 from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import tuples
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.adept.baselines import EQUALLY_LIKELY, label_of
@@ -38,7 +39,6 @@ from adnominal.etl.annotation.quality import (
 )
 from adnominal.etl.lake import arrow
 
-CellValues = dict[Key, Value]
 TABLES = ("adept_batches", "adept_annotations")
 _HUMAN = {"context": "human", "no_context": "human, no context"}
 EXPORT = (
@@ -284,25 +284,18 @@ def labelling(lake: Lake) -> Iterator[Finding]:
     if edition in lake.editions.get("adept", ()):
         parts = Counter(read(lake.root, edition).column("split_random").to_pylist())
         sizes |= {(part, "rows"): float(parts[part]) for part in PARTS if parts[part]}
-    is_simulated = annotations.is_simulated(*LABELLING)
+    source: dict[str, Any] = {
+        "edition": edition,
+        "is_simulated": annotations.is_simulated(*LABELLING),
+    }
     note = "Computed from the answers in adept_annotations with the paper's quality rules."
-    yield Cells(
-        f"Agreement and labels of {who}",
-        cells,
-        unit="share",
-        edition=edition,
-        is_simulated=is_simulated,
-        note=note,
-    )
-    yield Cells(
-        f"Items that {who} labelled", sizes, decimals=0, edition=edition, is_simulated=is_simulated
-    )
+    yield Cells(f"Agreement and labels of {who}", cells, unit="share", note=note, **source)
+    yield Cells(f"Items that {who} labelled", sizes, decimals=0, **source)
     if disagreements := annotations.disagreements():
         yield Cells(
             f"Disagreements of {who}, as seen from equally likely",
             disagreements,
-            edition=edition,
-            is_simulated=is_simulated,
+            **source,
             note="Pairs of different labels of one item. Section 4.2 reports that many are on the "
             "same side, without a number.",
         )
@@ -324,15 +317,17 @@ def experts(page: Adept) -> Iterator[Finding]:
         yield Missing("Agreement of experts", EXPORT, "It needs the answers of two experts.")
     if annotations is None:
         return
-    edition = annotations.edition
-    is_simulated = annotations.is_simulated("expert", "audit")
+    source: dict[str, Any] = {
+        "edition": annotations.edition,
+        "is_simulated": annotations.is_simulated("expert", "audit"),
+    }
     note = f"Ours of {annotations.annotators('expert')}." if cells else ""
-    yield Cells("section 4.2", cells, edition=edition, is_simulated=is_simulated, note=note)
+    yield Cells("section 4.2", cells, note=note, **source)
     findings, audit = annotations.audit()
-    yield Cells("section 4.2, audit", findings, edition=edition, is_simulated=is_simulated)
+    yield Cells("section 4.2, audit", findings, **source)
     if audit:
         caption = f"Findings of {annotations.annotators('audit')} on the two extreme labels"
-        yield Cells(caption, audit, decimals=2, edition=edition, is_simulated=is_simulated)
+        yield Cells(caption, audit, **source)
 
 
 def human(lake: Lake) -> Cells | None:

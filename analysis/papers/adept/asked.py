@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from adnominal.analysis.estimates import clustered_interval
 from adnominal.analysis.papers.adept.sources import Adept
 from adnominal.analysis.papers.exhibits import Finding, Missing, exhibit
-from adnominal.analysis.predictions import read
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.predictions import newest_of_each, read
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import lists, places
 from adnominal.training.asking import scores
 from adnominal.training.finished_runs import Run, model_name
@@ -35,25 +35,16 @@ def untrained_models(page: Adept) -> Iterator[Finding]:
     by_model: dict[str, list[Run]] = {}
     for run in reversed(runs):
         by_model.setdefault(run.model, []).append(run)
-    for model, of_model in by_model.items():
-        cells: dict[Key, Value] = {}
+    for of_model in by_model.values():
+        cells: CellValues = {}
         for run in of_model:
             cells |= _of_run(page, run)
-        yield Cells(
-            _CAPTION,
-            cells,
-            unit="percent",
-            decimals=1,
-            model=model,
-            runs=[run.id for run in of_model],
-            edition=page.edition,
-            is_simulated=page.is_simulated,
-        )
+        yield Cells(_CAPTION, cells, unit="percent", **page.source_of(of_model))
 
 
-def _of_run(page: Adept, run: Run) -> dict[Key, Value]:
+def _of_run(page: Adept, run: Run) -> CellValues:
     """The accuracy of a run for each way to read its answers."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     rows = read(page.lake.root, [run.id])
     for choice, answers in scores.choices(rows).items():
         shots = run.params.get("shots", "0")
@@ -66,12 +57,12 @@ def _of_run(page: Adept, run: Run) -> dict[Key, Value]:
 
 def _newest_runs(page: Adept) -> list[Run]:
     """The newest run on val of each model, number of examples and form, the newest first."""
-    settings = {"task.name": "adept", "part": "val"}
-    newest: dict[tuple[str | None, ...], Run] = {}
-    for run in page.runs_of("prompt", settings, page.edition):
-        form = run.params.get("form", "likelihood")
-        newest.setdefault((run.model, run.params.get("shots"), form), run)
-    return list(newest.values())
+    runs = page.runs_of("prompt", {"task.name": "adept", "part": "val"}, page.edition)
+    return list(newest_of_each(runs, _way_of_asking).values())
+
+
+def _way_of_asking(run: Run) -> tuple[str, str | None, str]:
+    return run.model, run.params.get("shots"), run.params.get("form", "likelihood")
 
 
 def _right(rows: pa.Table, choice: str) -> list[float]:

@@ -1,7 +1,7 @@
 """The tables and figures on ADEPT's dataset: tables 1 to 4 and figures 1 and 4, from the lake."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -28,8 +28,8 @@ from adnominal.analysis.papers.exhibits import (
     Missing,
     exhibit,
 )
-from adnominal.analysis.report_numbers import Cells, Key, Value
-from adnominal.analysis.rows import lists, places, schema, seeded_order, tuples, where_equal
+from adnominal.analysis.report_numbers import Cells, CellValues
+from adnominal.analysis.rows import lists, places, seeded_order, tuples, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.knowledge import lexicons
@@ -60,7 +60,8 @@ def examples(page: Adept) -> Iterator[Finding]:
         raise UserError(f"no adjective with {_EACH} labels in the table adept of {page.lake.root}")
     order = seeded_order(diverse, seed, str)
     modifiers = [name for name in order if _kind(name) == "NS"][: _ADJECTIVES // 2]
-    modifiers += [name for name in order if _kind(name) == "S"][: _ADJECTIVES - len(modifiers)]
+    subsective = [name for name in order if _kind(name) == "S"]
+    modifiers += subsective[: _ADJECTIVES - len(modifiers)]
     instances = []
     for modifier in modifiers:
         first: dict[int, dict[str, Any]] = {}
@@ -82,29 +83,27 @@ def examples(page: Adept) -> Iterator[Finding]:
     yield Examples(caption, pa.Table.from_pylist(instances), page.is_simulated)
 
 
-def stages(lake: str, edition: str) -> pa.Table:
-    """The entries left after each stage of the construction (figure 1): columns stage, entries.
+def stages(lake: str, edition: str) -> dict[str, int]:
+    """The entries left after each stage of the construction (figure 1).
 
     Pairs are summed over all corpora, distinct within each. A stage whose table is not in the lake,
-    or has no rows of the edition, is null.
+    or has no rows of the edition, is left out.
     """
     tables = arrow.tables(lake)
-
-    def count(table: str, where: pc.Expression | None = None) -> int | None:
-        if table not in tables:
-            return None
-        return int(arrow.dataset(lake, table).count_rows(filter=where)) or None
-
     of_edition = pc.field("edition") == edition
-    counts = {
-        "pairs": count("amod_pairs"),
-        "nouns": count("adept_entries", of_edition),
-        "variants": count("adept_items", of_edition),
+    conditions: dict[str, tuple[str, pc.Expression | None]] = {
+        "pairs": ("amod_pairs", None),
+        "nouns": ("adept_entries", of_edition),
+        "variants": ("adept_items", of_edition),
         # Not `== True`: the log has no min/max of Booleans, so a comparison finds nothing.
-        "sentences": count("adept_items", of_edition & pc.field("chosen")),
-        "labelled": count("adept", of_edition),
+        "sentences": ("adept_items", of_edition & pc.field("chosen")),
+        "labelled": ("adept", of_edition),
     }
-    return pa.table([list(counts), list(counts.values())], schema=schema("stage entries:int"))
+    counts = {}
+    for stage, (table, condition) in conditions.items():
+        if table in tables:
+            counts[stage] = int(arrow.dataset(lake, table).count_rows(filter=condition))
+    return {stage: count for stage, count in counts.items() if count}
 
 
 @exhibit(
@@ -118,11 +117,12 @@ def construction(page: Adept) -> Iterator[Finding]:
     """Entries left after each stage of the construction; pairs are those of all corpora in this
     lake."""
     edition = page.lake.edition("adept_items")
-    counts = {stage: n for stage, n in tuples(stages(page.lake.root, edition)) if n is not None}
-    is_comparable = edition in COMPARABLE
-    ours: dict[Key, Value] = {(stage, "entries"): float(n) for stage, n in counts.items()}
+    counts = stages(page.lake.root, edition)
+    ours: CellValues = {}
+    for stage, count in counts.items():
+        ours[stage, "entries"] = float(count)
     yield Cells(_STAGES, ours, decimals=0, edition=edition)
-    if is_comparable:
+    if edition in COMPARABLE:
         printed = published.table("adept", "figure 1")
         beside = {key: value for key, value in ours.items() if key in printed}
         yield Cells("figure 1", beside, edition=edition)
@@ -210,11 +210,11 @@ def questions(page: Adept) -> Iterator[Finding]:
     yield Examples("Items as presented to annotators", data, page.is_simulated)
 
 
-def label_table(rows: pa.Table) -> pa.Table:
-    """Label by part of the split (table 4): columns part, label, count, share, unanimous.
+def label_table(rows: pa.Table) -> list[dict[str, Any]]:
+    """Label by part of the split (table 4): rows with part, label, count, share and unanimous.
 
     The last `part` is ``all``. `unanimous` is the share of unanimous items among the label's items
-    with known agreement; null if there are none.
+    with known agreement; None if there are none.
     """
     by_part: dict[str, pa.Table] = {}
     for part in PARTS:
@@ -239,8 +239,7 @@ def label_table(rows: pa.Table) -> pa.Table:
                 "unanimous": unanimous,
             }
             cells.append(cell)
-    columns = schema("part label count:int share:float unanimous:float")
-    return pa.Table.from_pylist(cells, columns)
+    return cells
 
 
 @exhibit(
@@ -259,12 +258,14 @@ def agreement(page: Adept) -> Iterator[Finding]:
         yield Missing("Labels", IMPORT, str(error))
         yield from annotators.labelling(lake)
         return
-    data = label_table(rows)
-    source: dict[str, Any] = {"edition": page.edition, "is_simulated": page.is_simulated}
-    yield Cells("table 4", _label_cells(data, rows.num_rows), **source)
+    label_rows = label_table(rows)
+    source = page.source
+    yield Cells("table 4", _label_cells(label_rows, rows.num_rows), **source)
     parts, agreements = lists(rows, "split_random", "agreement")
     parts_present = [part for part in PARTS if part in parts]
-    sizes: dict[Key, Value] = {(part, "rows"): float(parts.count(part)) for part in parts_present}
+    sizes: CellValues = {}
+    for part in parts_present:
+        sizes[part, "rows"] = float(parts.count(part))
     for name in ("unanimous", "majority"):
         if name in agreements:
             sizes[name, "rows"] = float(agreements.count(name))
@@ -274,9 +275,9 @@ def agreement(page: Adept) -> Iterator[Finding]:
     yield Cells(caption, sizes, decimals=0, note=note, **source)
     if is_comparable and parts_present == list(PARTS):
         yield Cells("section 4.1", {("instances", "entries"): float(rows.num_rows)}, **source)
-    items: dict[Key, Value] = {}
-    shares: dict[Key, Value] = {}
-    for row in data.to_pylist():
+    items: CellValues = {}
+    shares: CellValues = {}
+    for row in label_rows:
         items[row["label"], row["part"]] = float(row["count"])
         shares[row["label"], row["part"]] = row["share"]
         if row["unanimous"] is not None:
@@ -288,10 +289,10 @@ def agreement(page: Adept) -> Iterator[Finding]:
         yield from _other_editions(page)
 
 
-def _label_cells(data: pa.Table, total: int) -> dict[Key, Value]:
+def _label_cells(label_rows: Sequence[Mapping[str, Any]], total: int) -> CellValues:
     """The cells of table 4 that `label_table` gives, over all `total` rows."""
-    cells: dict[Key, Value] = {}
-    for row in data.to_pylist():
+    cells: CellValues = {}
+    for row in label_rows:
         if row["part"] == "all":
             cells["label distribution", row["label"]] = wilson(row["count"], total)
             if row["unanimous"] is not None:
@@ -305,8 +306,8 @@ def _other_editions(page: Adept) -> Iterator[Finding]:
     for edition in page.lake.editions.get("adept", ()):
         if edition == page.edition:
             continue
-        cells: dict[Key, Value] = {}
-        for row in label_table(read(page.lake.root, edition)).to_pylist():
+        cells: CellValues = {}
+        for row in label_table(read(page.lake.root, edition)):
             if row["part"] == "all":
                 cells[row["label"], "rows"] = float(row["count"])
                 cells[row["label"], "share"] = row["share"]
@@ -315,7 +316,7 @@ def _other_editions(page: Adept) -> Iterator[Finding]:
         yield Cells(name, cells, decimals=3, edition=edition, is_simulated=is_simulated)
 
 
-def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> dict[Key, Value]:
+def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> CellValues:
     """The share of each label among the items of a kind of adjective (figure 4), by the kind with
     its number of items and the label.
 
@@ -327,7 +328,7 @@ def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> dict[Key, Value
     """
     labels = rows.column("label").to_pylist()
     counts = Counter(zip(kinds, labels, strict=True))
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for kind in sorted({kind for kind in kinds if kind is not None}):
         total = sum(counts[kind, label] for label in range(len(LABELS)))
         for label, name in enumerate(LABELS):
@@ -336,11 +337,10 @@ def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> dict[Key, Value
 
 
 def label_findings(
-    name: str, rows: pa.Table, kinds: Sequence[str | None], is_simulated: bool, edition: str
+    name: str, rows: pa.Table, kinds: Sequence[str | None], source: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    """`label_shares` as numbers and as stacked bars (figure 4)."""
-    cells = label_shares(rows, kinds)
-    yield Cells(name, cells, unit="share", decimals=3, edition=edition, is_simulated=is_simulated)
+    """`label_shares` as numbers and as stacked bars (figure 4); `source` is what cells share."""
+    yield Cells(name, label_shares(rows, kinds), unit="share", decimals=3, **source)
     yield Chart("shares", name, (name,), "share of the kind's items", "kind (items)")
 
 
@@ -352,8 +352,7 @@ def by_class(page: Adept) -> Iterator[Finding]:
     modifiers = page.rows.column("modifier").to_pylist()
     listed = lexicons.nonsubsective_adjectives()
     kinds = slices.subsectivity(modifiers, listed)
-    source = (page.is_simulated, page.edition)
-    yield from label_findings("Labels by class of modifier", page.rows, kinds, *source)
+    yield from label_findings("Labels by class of modifier", page.rows, kinds, page.source)
     # The paper counts the sixty and dead as one class.
     kinds_apart = [
         "dead" if word.lower() == "dead" else "of the sixty" if word.lower() in listed else None
@@ -361,7 +360,7 @@ def by_class(page: Adept) -> Iterator[Finding]:
     ]
     if any(kinds_apart):
         name = "Non-subsective modifiers, dead separately"
-        yield from label_findings(name, page.rows, kinds_apart, *source)
+        yield from label_findings(name, page.rows, kinds_apart, page.source)
     yield Missing(
         "The numbers of the paper's figure 4",
         reason="The figure prints no numbers; ours are recomputed from the rows.",

@@ -24,7 +24,14 @@ from adnominal.analysis.papers.exhibits import (
     Missing,
     exhibit,
 )
-from adnominal.analysis.report_numbers import SIMULATED, Cells, Key, Row, Value, percent_text
+from adnominal.analysis.report_numbers import (
+    SIMULATED,
+    Cells,
+    CellValues,
+    Key,
+    Row,
+    percent_text,
+)
 from adnominal.analysis.rows import is_right, lists, seeded_order, tuples
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.baselines import CLASSES, label_of, majority, normative_rule
@@ -45,31 +52,31 @@ def family(model: str) -> str | None:
     return _FAMILIES[match[1]] if match else None
 
 
-def baselines(
-    rows: pa.Table, nonsubsective: Collection[str], part: str = "val"
-) -> dict[tuple[str, int], Interval]:
-    """Accuracy of the majority and of the normative rule, by (baseline, classes); table 5.
+def baselines(rows: pa.Table, nonsubsective: Collection[str]) -> dict[tuple[str, int], Interval]:
+    """Accuracy of the majority and of the normative rule on val, by (baseline, classes); table 5.
 
     The majority label is that of the training rows. The published figures count *dead* as
     non-subsective, in addition to Nayak et al.'s sixty.
 
     Raises:
-        ValueError: no training rows, or none of `part`.
+        ValueError: no training rows, or none of val.
     """
     records = tuples(rows, "label", "modifier", "split_random")
-    training_labels = [label for label, _, own_part in records if own_part == "train"]
+    training_labels = [label for label, _, part in records if part == "train"]
+    of_val = [(label, modifier) for label, modifier, part in records if part == "val"]
     accuracies = {}
     for classes in CLASSES:
         most = majority(training_labels, classes)
-        test_labels = [
-            (gold, normative_rule(modifier, nonsubsective, classes))
-            for label, modifier, own_part in records
-            if own_part == part and (gold := label_of(label, classes)) is not None
-        ]
-        by_majority = sum(gold == most for gold, _ in test_labels)
-        by_rule = sum(gold == guess for gold, guess in test_labels)
-        accuracies["majority", classes] = wilson(by_majority, len(test_labels))
-        accuracies["normative rule", classes] = wilson(by_rule, len(test_labels))
+        total = right_by_majority = right_by_rule = 0
+        for label, modifier in of_val:
+            gold = label_of(label, classes)
+            if gold is None:
+                continue
+            total += 1
+            right_by_majority += gold == most
+            right_by_rule += gold == normative_rule(modifier, nonsubsective, classes)
+        accuracies["majority", classes] = wilson(right_by_majority, total)
+        accuracies["normative rule", classes] = wilson(right_by_rule, total)
     return accuracies
 
 
@@ -89,27 +96,26 @@ def accuracy(page: Adept) -> Iterator[Finding]:
     if (people := annotators.human(page.lake)) is not None:
         yield people
     rows = page.rows
-    source: dict[str, Any] = {"edition": page.edition, "is_simulated": page.is_simulated}
     by_rule = baselines(rows, lexicons.nonsubsective_adjectives())
-    rule_cells: dict[Key, Value] = {
+    rule_cells: CellValues = {
         (name, f"{classes}-class"): share
         for (name, classes), share in by_rule.items()
         if classes in (3, 5)
     }
-    yield Cells("table 5", rule_cells, **source)
+    yield Cells("table 5", rule_cells, **page.source)
     best = _best_of_models(page)
     if not best:
         yield Missing("Models trained here", _TRAIN)
     for key, scored in _of_families(best).items():
         table = "section 6" if scored.classes == 4 else "table 5"
-        yield Cells(table, {key: scored.accuracy}, **_source(page, scored))
+        yield Cells(table, {key: scored.accuracy}, **page.source_of(scored.runs))
     for scored in best:
-        columns: dict[Key, Value] = {
+        columns: CellValues = {
             (_name(scored), f"{scored.classes}-class"): scored.accuracy,
             (_name(scored), f"majority of {scored.classes}"): by_rule["majority", scored.classes],
         }
         caption = "Models trained here, each with its best settings on val"
-        yield Cells(caption, columns, unit="percent", decimals=1, **_source(page, scored))
+        yield Cells(caption, columns, unit="percent", **page.source_of(scored.runs))
     yield from _pairwise(page)
 
 
@@ -129,16 +135,6 @@ def headline(rows: Sequence[Row]) -> str | None:
         f"{best['model']}: accuracy {percent_text(best)} "
         f"on val, five classes (the paper's RoBERTa {paper} %, majority {majority} %)"
     )
-
-
-def _source(page: Adept, scored: Scored) -> dict[str, Any]:
-    """What cells of a model share."""
-    return {
-        "model": scored.model,
-        "runs": [run.id for run in scored.runs],
-        "edition": page.edition,
-        "is_simulated": page.is_simulated,
-    }
 
 
 def _best_of_models(page: Adept) -> list[Scored]:
@@ -197,7 +193,7 @@ def _pairwise(page: Adept) -> Iterator[Finding]:
         return
     p_values = [comparison.p for _, _, comparison in comparisons]
     corrected_p = multipletests(p_values, method="holm")[1].tolist()
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for (one, two, result), p in zip(comparisons, corrected_p, strict=True):
         name = f"{one} less {two}"
         cells[name, "difference"] = result.difference
@@ -209,14 +205,11 @@ def _pairwise(page: Adept) -> Iterator[Finding]:
         cells,
         unit="share",
         decimals=3,
-        edition=page.edition,
-        is_simulated=page.is_simulated,
+        **page.source,
     )
 
 
-def confusion(
-    gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]
-) -> dict[Key, Value]:
+def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> CellValues:
     """Counts by (gold, predicted) label, in the order of `labels`, including zeros.
 
     Raises:
@@ -252,7 +245,7 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
         gold, predicted = lists(best.answers, "gold", "predicted")
         answers = [guess or "" for guess in predicted]
         counts = confusion(gold, answers, _OUTCOMES[classes])
-        source = _source(page, best)
+        source = page.source_of(best.runs)
         # Counts of another number of items say nothing beside the printed ones.
         printed = published.table("adept", figure)
         if sum(cell.value for cell in printed.values()) == len(gold):
@@ -260,18 +253,12 @@ def _confusion(number: int, published_model: str, classes: int, name: str) -> Ex
             yield Cells(figure, counts, is_other_model=is_other, **source)
         own = f"Answers of {best.model}, our best model on val, its best run"
         yield Cells(own, counts, decimals=0, **source)
-        correct = _percent_of_right_answers(best)
-        yield Chart("matrix", f"{own}: {correct} correct", (own,), *axes, only_drawn=True)
+        share = wilson(sum(is_right(best.answers)), best.answers.num_rows)
+        row = {"unit": "share", "ours": share.estimate, "low": share.low, "high": share.high}
+        caption = f"{own}: {percent_text(row)} correct"
+        yield Chart("matrix", caption, (own,), *axes, only_drawn=True)
 
     return build
-
-
-def _percent_of_right_answers(best: Scored) -> str:
-    """``50.0 % [38.1, 61.9]``"""
-    right = sum(is_right(best.answers))
-    share = wilson(right, best.answers.num_rows)
-    percent, low, high = (100 * value for value in (share.estimate, share.low, share.high))
-    return f"{percent:.1f} % [{low:.1f}, {high:.1f}]"
 
 
 five_classes = _confusion(2, "RoBERTa", 5, "five")
@@ -316,7 +303,7 @@ def identity(page: Adept) -> Iterator[Finding]:
     of what the person does, in the labels or in a model's answers? The ethics section asks."""
     kinds = slices.identity(page.rows.column("modifier").to_pylist(), lexicons.identity())
     name = "Labels by kind of identity adjective"
-    yield from label_findings(name, page.rows, kinds, page.is_simulated, page.edition)
+    yield from label_findings(name, page.rows, kinds, page.source)
     best = page.best(5)
     if best is None:
         yield Missing("Errors of a model by kind of identity adjective", _TRAIN)
@@ -324,15 +311,15 @@ def identity(page: Adept) -> Iterator[Finding]:
     kind_of = dict(zip(page.rows.column("item_id").to_pylist(), kinds, strict=True))
     caption = f"Errors of {best.model} on val, by kind of identity adjective"
     cells = _errors(best.answers, kind_of)
-    yield Cells(caption, cells, unit="percent", decimals=1, **_source(page, best))
+    yield Cells(caption, cells, unit="percent", **page.source_of(best.runs))
 
 
-def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> dict[Key, Value]:
+def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> CellValues:
     """Scores of all answers and by kind, and how often answers are below or above the label."""
     ids, gold, guesses = lists(answers, "item_id", "gold", "predicted")
     predicted = [guess or "" for guess in guesses]
     kinds = [kind_of[item] for item in ids]
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for score in scores_by_slice(gold, predicted, {"identity": kinds}):
         distances = [
             LABELS.index(two) - LABELS.index(one)

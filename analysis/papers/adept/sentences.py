@@ -3,18 +3,19 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from adnominal.analysis import predictions
 from adnominal.analysis.estimates import Interval, wilson
 from adnominal.analysis.graded import correlation
 from adnominal.analysis.papers.adept.sources import Adept
 from adnominal.analysis.papers.exhibits import Finding, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.predictions import newest_of_each
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.conf import UserError
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.baselines import EQUALLY_LIKELY
@@ -29,40 +30,15 @@ _COLUMNS = ("item_id", "sentence1", "sentence2", "modifier", "noun", "label")
 Token = tuple[str, int, float]
 
 
-@dataclass(frozen=True)
-class ScoredPair:
-    """A labelled pair of sentences with the tokens of both, as a language model scores them."""
-
-    row: Mapping[str, Any]
-    tokens: tuple[Sequence[Token], Sequence[Token]]
-
-    @property
-    def label(self) -> int:
-        """0 impossible to 4 necessarily true."""
-        return int(self.row["label"])
-
-    def surprisal(self, word: str, sentence: int) -> float | None:
-        """The surprisal of the word's first occurrence in sentence 1 or 2, in nats."""
-        text = self.row[f"sentence{sentence}"]
-        return surprisal(text, self.row[word], self.tokens[sentence - 1])
-
-    def total(self, sentence: int) -> float:
-        """The log-probability of sentence 1 or 2."""
-        return math.fsum(log for _, _, log in self.tokens[sentence - 1])
-
-    def mean(self, sentence: int) -> float:
-        """The log-probability of sentence 1 or 2 per token."""
-        return self.total(sentence) / len(self.tokens[sentence - 1])
-
-
-def surprisal(text: str, word: str, tokens: Sequence[Token]) -> float | None:
-    """The sum of the surprisals of a word's tokens in a text; None if the word is not there.
+def surprisal(text: str, word: str, tokens: Sequence[Token]) -> float:
+    """The sum of the surprisals of the tokens of a word's first occurrence in a text, in nats; NaN
+    if the word is not there.
 
     The space before a word belongs to the word, as it does in the tokens of most models.
     """
     match = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text, re.IGNORECASE)
     if match is None:
-        return None
+        return math.nan
     start, end = match.span()
     if start and text[start - 1] == " ":
         start -= 1
@@ -70,24 +46,25 @@ def surprisal(text: str, word: str, tokens: Sequence[Token]) -> float | None:
     return -math.fsum(logs)
 
 
-def _difference(pair: ScoredPair) -> float | None:
-    return pair.total(2) - pair.total(1)
+def measures(
+    row: Mapping[str, Any], first: Sequence[Token], second: Sequence[Token]
+) -> dict[str, float]:
+    """The changes and surprisals of a row of ADEPT, from the tokens of its two sentences."""
+    total = math.fsum(log for _, _, log in first)
+    total_with_adjective = math.fsum(log for _, _, log in second)
+    adjective = surprisal(row["sentence2"], row["modifier"], second)
+    return {
+        "whole sentences": total_with_adjective - total,
+        "per token": total_with_adjective / len(second) - total / len(first),
+        "all words but the adjective": total_with_adjective + adjective - total,
+        "adjective": adjective,
+        "noun without the adjective": surprisal(row["sentence1"], row["noun"], first),
+        "noun with the adjective": surprisal(row["sentence2"], row["noun"], second),
+    }
 
 
-def _difference_by_token(pair: ScoredPair) -> float | None:
-    return pair.mean(2) - pair.mean(1)
-
-
-def _difference_of_others(pair: ScoredPair) -> float | None:
-    adjective = pair.surprisal("modifier", 2)
-    return None if adjective is None else pair.total(2) + adjective - pair.total(1)
-
-
-_MEASURES: Mapping[str, Callable[[ScoredPair], float | None]] = {
-    "whole sentences": _difference,
-    "per token": _difference_by_token,
-    "all words but the adjective": _difference_of_others,
-}
+_CHANGES = ("whole sentences", "per token", "all words but the adjective")
+_SURPRISALS = ("adjective", "noun without the adjective", "noun with the adjective")
 
 
 @exhibit("", "log-probability of the sentences", fills=_SCORE, reads=("adept", "predictions"))
@@ -99,7 +76,7 @@ def log_probability(page: Adept) -> Iterator[Finding]:
     therefore nearly always negative; the change of all other words has none of it.
     """
     edition = page.edition
-    runs = _newest_runs(page.runs_of("logprob", {"table": "adept"}, edition))
+    runs = newest_of_each(page.runs_of("logprob", {"table": "adept"}, edition), _name)
     if not runs:
         raise UserError("no finished run of training/score.py method=logprob table=adept")
     yield Note(
@@ -110,35 +87,32 @@ def log_probability(page: Adept) -> Iterator[Finding]:
     )
     for name, run in runs.items():
         pairs = scored_pairs(page, run, edition)
-        if not pairs:
+        if pairs.empty:
             continue
-        source: dict[str, Any] = {
-            "model": run.model,
-            "runs": [run.id],
-            "edition": edition,
-            "is_simulated": page.is_simulated,
-        }
+        source = page.source_of([run])
         seed = page.lake.seed
         caption = f"Change by {name}, against people's labels ({len(pairs):,} pairs)"
         yield Cells(caption, _against_labels(pairs, seed), decimals=3, **source)
-        caption = f"Mean change by {name} and label, in nats"
-        yield Cells(caption, _by_label(pairs), unit="nats", **source)
+        changes: CellValues = {}
+        surprisals: CellValues = {}
+        for label, members in _by_label(pairs).items():
+            changes[label, "pairs"] = float(len(members))
+            changes |= _means(label, members[[*_CHANGES]])
+            surprisals |= _means(label, members[[*_SURPRISALS]])
+        yield Cells(f"Mean change by {name} and label, in nats", changes, unit="nats", **source)
         caption = f"Mean surprisal by {name} and label, in nats"
-        yield Cells(caption, _surprisals(pairs), unit="nats", **source)
+        yield Cells(caption, surprisals, unit="nats", **source)
 
 
-def _newest_runs(runs: Sequence[Run]) -> dict[str, Run]:
-    """The newest run of each model, by its name and the way that a masked model is masked."""
-    newest: dict[str, Run] = {}
-    for run in runs:
-        is_masked = run.params.get("kind") == "masked"
-        name = f"{run.model}, {run.params.get('masking')} masked" if is_masked else run.model
-        newest.setdefault(name, run)
-    return newest
+def _name(run: Run) -> str:
+    """The model's name, with the way that a masked model is masked."""
+    is_masked = run.params.get("kind") == "masked"
+    return f"{run.model}, {run.params.get('masking')} masked" if is_masked else run.model
 
 
-def scored_pairs(page: Adept, run: Run, edition: str) -> list[ScoredPair]:
-    """The labelled pairs of an edition that a run scored, with the tokens of both sentences."""
+def scored_pairs(page: Adept, run: Run, edition: str) -> pd.DataFrame:
+    """The label (0 impossible to 4 necessarily true) and the `measures` of each pair of an edition
+    that a run scored."""
     rows = predictions.read(page.lake.root, [run.id], ["item_id", "edition", "text"])
     tokens_of = {
         row["item_id"]: json.loads(row["text"])
@@ -154,71 +128,49 @@ def scored_pairs(page: Adept, run: Run, edition: str) -> list[ScoredPair]:
         for row in batch.to_pylist():
             first, second = tokens_of.get(row["item_id"], (None, None))
             if row["edition"] == edition and first and second:
-                pairs.append(ScoredPair(row, (first, second)))
-    return pairs
+                pairs.append({"label": row["label"], **measures(row, first, second)})
+    return pd.DataFrame(pairs)
 
 
-def _against_labels(pairs: Sequence[ScoredPair], seed: int) -> dict[Key, Value]:
-    """Rank correlations of each measure with the labels, and the share of right directions."""
-    labels = [float(pair.label) for pair in pairs]
-    cells: dict[Key, Value] = {}
-    for name, measure in _MEASURES.items():
-        changes = [measure(pair) for pair in pairs]
-        ranks = correlation(name, labels, changes, seed)
-        cells[name, "Spearman's rho"] = ranks.interval
+def _against_labels(pairs: pd.DataFrame, seed: int) -> CellValues:
+    """Rank correlations of each change with the labels, and the share of right directions."""
+    cells: CellValues = {}
+    directed = pairs[pairs["label"] != EQUALLY_LIKELY]
+    for name in _CHANGES:
+        known = pairs.dropna(subset=name)
+        labels = known["label"].astype(float).to_list()
+        ranks = correlation(name, labels, known[name].to_list(), seed)
+        cells[name, "Spearman's rho"] = ranks.spearman
         cells[name, "Kendall's tau-b"] = ranks.kendall
-        signs = [
-            (pair.label - EQUALLY_LIKELY) * change > 0
-            for pair, change in zip(pairs, changes, strict=True)
-            if pair.label != EQUALLY_LIKELY and change is not None
-        ]
-        if signs:
-            cells[name, "right direction"] = wilson(sum(signs), len(signs))
-    lower = [pair.label < EQUALLY_LIKELY for pair in pairs if pair.label != EQUALLY_LIKELY]
-    if lower:
+        known = directed.dropna(subset=name)
+        is_right = (known["label"] - EQUALLY_LIKELY) * known[name] > 0
+        if len(is_right):
+            cells[name, "right direction"] = wilson(int(is_right.sum()), len(is_right))
+    is_lower = directed["label"] < EQUALLY_LIKELY
+    if len(is_lower):
         always = "always less plausible"
-        cells[always, "right direction"] = wilson(sum(lower), len(lower))
+        cells[always, "right direction"] = wilson(int(is_lower.sum()), len(is_lower))
     return cells
 
 
-def _by_label(pairs: Sequence[ScoredPair]) -> dict[Key, Value]:
-    cells: dict[Key, Value] = {}
-    for label, members in _groups(pairs).items():
-        cells[label, "pairs"] = float(len(members))
-        for name, measure in _MEASURES.items():
-            _add_mean(cells, (label, name), [measure(pair) for pair in members])
-    return cells
-
-
-def _surprisals(pairs: Sequence[ScoredPair]) -> dict[Key, Value]:
-    cells: dict[Key, Value] = {}
-    for label, members in _groups(pairs).items():
-        adjective = [pair.surprisal("modifier", 2) for pair in members]
-        _add_mean(cells, (label, "adjective"), adjective)
-        alone = [pair.surprisal("noun", 1) for pair in members]
-        _add_mean(cells, (label, "noun without the adjective"), alone)
-        after = [pair.surprisal("noun", 2) for pair in members]
-        _add_mean(cells, (label, "noun with the adjective"), after)
-    return cells
-
-
-def _groups(pairs: Sequence[ScoredPair]) -> dict[str, list[ScoredPair]]:
+def _by_label(pairs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The pairs of each label that occurs, and all of them."""
-    groups = {
-        name: [pair for pair in pairs if pair.label == label] for label, name in enumerate(LABELS)
-    }
-    groups["all"] = list(pairs)
-    return {name: members for name, members in groups.items() if members}
+    groups = {name: pairs[pairs["label"] == label] for label, name in enumerate(LABELS)}
+    groups["all"] = pairs
+    return {name: members for name, members in groups.items() if len(members)}
 
 
-def _add_mean(cells: dict[Key, Value], key: Key, values: Sequence[float | None]) -> None:
-    """Add the mean of the known values, with its standard error as interval, if there are any."""
-    known = np.array([value for value in values if value is not None], np.float64)
-    if not len(known):
-        return
-    mean = float(known.mean())
-    if len(known) == 1:
-        cells[key] = mean
-        return
-    half = 1.96 * float(known.std(ddof=1)) / math.sqrt(len(known))
-    cells[key] = Interval(mean, mean - half, mean + half, len(known), kind="normal")
+def _means(label: str, members: pd.DataFrame) -> CellValues:
+    """The mean of the known values of each column, with its standard error as interval."""
+    cells: CellValues = {}
+    for name, column in members.items():
+        known = column.dropna().to_numpy(np.float64)
+        if not len(known):
+            continue
+        mean = float(known.mean())
+        cells[label, str(name)] = mean
+        if len(known) > 1:
+            half = 1.96 * float(known.std(ddof=1)) / math.sqrt(len(known))
+            interval = Interval(mean, mean - half, mean + half, len(known), kind="normal")
+            cells[label, str(name)] = interval
+    return cells

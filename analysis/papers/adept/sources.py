@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -79,8 +80,9 @@ class Adept(Sources):
     @cached_property
     def is_simulated(self) -> bool:
         """Whether the displayed labels are of simulated annotators."""
-        edition = self.lake.requested_edition or next(iter(self.lake.editions.get("adept", ())), "")
-        return has_simulated_labels(self.lake, edition)
+        editions = self.lake.editions.get("adept", ())
+        displayed = self.lake.requested_edition or next(iter(editions), "")
+        return has_simulated_labels(self.lake, displayed)
 
     @cached_property
     def rows(self) -> pa.Table:
@@ -95,6 +97,15 @@ class Adept(Sources):
     def edition(self) -> str:
         """The displayed edition."""
         return str(self.rows.column("edition")[0])
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What cells of the displayed rows share."""
+        return {"edition": self.edition, "is_simulated": self.is_simulated}
+
+    def source_of(self, runs: Sequence[Run]) -> dict[str, Any]:
+        """What cells of a model's answers to these rows share."""
+        return {"model": runs[0].model, "runs": runs, **self.source}
 
     @cached_property
     def scored_models(self) -> list[Scored]:
@@ -117,7 +128,8 @@ class Adept(Sources):
                     scores.append((run, wilson(sum(is_right(answers)), answers.num_rows), answers))
             if not scores:
                 continue
-            _, _, best = max(scores, key=lambda score: (score[1].estimate, score[0].id))
+            in_order = sorted(scores, key=lambda score: (score[1].estimate, score[0].id))
+            _, _, best = in_order[-1]
             params = members[0].params
             scored_models.append(
                 Scored(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from adnominal.analysis.papers.asp.sources import ANSWER_TABLES, TASKS, Answered, Asp
 from adnominal.analysis.papers.exhibits import Finding, Missing, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.controls import CONTROLS, control_of
@@ -55,7 +55,7 @@ def _models(page: Asp, name: str) -> list[Answered]:
 def _accuracies(title: str, models: list[Answered], edition: str) -> Iterator[Cells]:
     for model in models:
         for kind, task in TASKS.items():
-            cells: dict[Key, Value] = {}
+            cells: CellValues = {}
             for test in TESTS:
                 accuracy = model.accuracy(kind, test)
                 if accuracy is not None:
@@ -65,8 +65,7 @@ def _accuracies(title: str, models: list[Answered], edition: str) -> Iterator[Ce
                     title[0].upper() + title[1:],
                     cells,
                     unit="percent",
-                    decimals=1,
                     model=model.model,
-                    runs=[run.id for run in model.runs],
+                    runs=model.runs,
                     edition=edition,
                 )

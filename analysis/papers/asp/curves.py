@@ -19,7 +19,7 @@ from adnominal.analysis.papers.asp.sources import (
     Asp,
 )
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Missing, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import lists, places, schema
 from adnominal.conf import UserError
 from adnominal.etl.asp import ENTAILMENT
@@ -188,7 +188,7 @@ def _panel_names(tests: Sequence[str]) -> dict[tuple[str, str], str]:
 def _curve_cells(curves: pa.Table, tests: Sequence[str]) -> Iterator[Cells]:
     """The shares over z of `human_curves` or `model_curves`, a table for each panel."""
     panels = _panel_names(tests)
-    cells: dict[str, dict[Key, Value]] = {}
+    cells: dict[str, CellValues] = {}
     for row in curves.to_pylist():
         panel = panels.get((row["test"], row["polarity"]))
         if panel is not None:
@@ -219,7 +219,7 @@ def _model_findings(
         yield Missing(f"Curves of models: {', '.join(tests)}", command)
     for model, numbers in answers[:_DRAWN_MODELS]:
         for cells in _curve_cells(model_curves(numbers), tests):
-            yield replace(cells, model=model.model, runs=[run.id for run in model.runs])
+            yield replace(cells, model=model.model, runs=model.runs)
         text = "its answers, the psychometric curve where one fits, and people's"
         if set(tests) <= set(UNJUDGED):
             text = "its answers; no number is enough by the rule"
@@ -290,7 +290,7 @@ def thresholds(page: Asp) -> Iterator[Finding]:
     answers = _answers(page.models)
     tables = [human_thresholds(page.lake.root, page.sources()[0])]
     tables += [model_thresholds(numbers) for _, numbers in answers]
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row in pa.concat_tables(tables).to_pylist():
         threshold, error = row["threshold"], row["standard_error"]
         cell = f"{row['test']}, {row['polarity']}", row["answer"]

@@ -92,18 +92,23 @@ def degree(page: Asp) -> Iterator[Finding]:
 
 def _entailed_range(labels: Mapping[float, str], rises: bool) -> str:
     """The entailed numbers: "≥ 295" if they reach the last, "≤ 65" from the first, or ranges."""
-    runs = [
-        [alpha for alpha, _ in run]
-        for label, run in groupby(sorted(labels.items()), key=lambda item: item[1])
-        if label == ENTAILMENT
-    ]
-    if len(runs) == 1 and rises and runs[0][-1] == max(labels):
-        return f"≥ {runs[0][0]:g}"
-    if len(runs) == 1 and not rises and runs[0][0] == min(labels):
-        return f"≤ {runs[0][-1]:g}"
-    return ", ".join(
-        " to ".join(f"{end:g}" for end in dict.fromkeys((run[0], run[-1]))) for run in runs
-    )
+    in_order = sorted(labels.items())
+    ranges: list[tuple[float, float]] = []
+    for label, run in groupby(in_order, key=lambda item: item[1]):
+        if label == ENTAILMENT:
+            alphas = [alpha for alpha, _ in run]
+            ranges.append((alphas[0], alphas[-1]))
+    if len(ranges) == 1:
+        first, last = ranges[0]
+        if rises and last == max(labels):
+            return f"≥ {first:g}"
+        if not rises and first == min(labels):
+            return f"≤ {last:g}"
+    texts = []
+    for first, last in ranges:
+        is_single = first == last
+        texts.append(f"{first:g}" if is_single else f"{first:g} to {last:g}")
+    return ", ".join(texts)
 
 
 def baseline_table(lake: str, table: str, edition: str, paper_table: str = "table 3") -> pa.Table:

@@ -21,7 +21,7 @@ from adnominal.analysis.papers.asp.sources import (
     Asp,
 )
 from adnominal.analysis.papers.exhibits import Finding, Missing, Note, exhibit
-from adnominal.analysis.report_numbers import Cells, Key, Row, Value, percent_text
+from adnominal.analysis.report_numbers import Cells, CellValues, Row, percent_text
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
 from adnominal.etl.asp.gold import HUMAN
@@ -38,23 +38,26 @@ def _accuracies(page: Asp, number: int, models: Sequence[Answered]) -> Iterator[
         printed = {row for row, _ in published.table("asp", name)}
         where = "trained here" if number == 4 else "scored here"
         for model in reversed(models):  # the newest comes last and is shown
-            scores = {test: model.accuracy(kind, test) for test in TESTS}
-            tests = {test: score for test, score in scores.items() if score is not None}
-            if not tests:
+            runs = f"{len(model.runs)} runs" if len(model.runs) > 1 else "1 run"
+            row = f"{model.model} ({model.kind}, {runs})"
+            beside: CellValues = {}
+            own: CellValues = {}
+            for test in TESTS:
+                accuracy = model.accuracy(kind, test)
+                if accuracy is not None:
+                    beside[model.row or "", test] = accuracy
+                    own[row, test] = accuracy
+            if not own:
                 continue
             source: dict[str, Any] = {
                 "model": model.model,
-                "runs": [run.id for run in model.runs],
+                "runs": model.runs,
                 "edition": page.editions.get(kind, ""),
             }
             if model.row in printed:
-                beside: dict[Key, Value] = {(model.row, test): s for test, s in tests.items()}
                 yield Cells(name, beside, **source)
-            runs = f"{len(model.runs)} runs" if len(model.runs) > 1 else "1 run"
-            row = f"{model.model} ({model.kind}, {runs})"
-            own: dict[Key, Value] = {(row, test): score for test, score in tests.items()}
             caption = f"{task.capitalize()}: models {where}"
-            yield Cells(caption, own, unit="percent", decimals=1, **source)
+            yield Cells(caption, own, unit="percent", **source)
 
 
 def _baselines(page: Asp, name: str, number: int, kind: str) -> Iterator[Finding]:
@@ -66,7 +69,9 @@ def _baselines(page: Asp, name: str, number: int, kind: str) -> Iterator[Finding
     except UserError as error:
         yield Missing(f"Baselines of {TASKS[kind]}", IMPORT, str(error))
         return
-    cells: dict[Key, Value] = {(row["baseline"], row["test"]): row["percent"] / 100 for row in rows}
+    cells: CellValues = {}
+    for row in rows:
+        cells[row["baseline"], row["test"]] = row["percent"] / 100
     yield Cells(name, cells, edition=edition)
 
 
@@ -127,9 +132,11 @@ def correlation(points: Sequence[tuple[float, float]]) -> tuple[Interval, float]
     Raises:
         ValueError: fewer than four pairs, or the same value throughout on one side.
     """
-    if len(points) < 4 or any(len({point[side] for point in points}) < 2 for side in (0, 1)):
+    x = [x for x, _ in points]
+    y = [y for _, y in points]
+    if len(points) < 4 or len(set(x)) < 2 or len(set(y)) < 2:
         raise ValueError(f"{len(points)} pairs; expected four or more, not all alike")
-    result = stats.pearsonr([x for x, _ in points], [y for _, y in points])
+    result = stats.pearsonr(x, y)
     low, high = map(float, result.confidence_interval())
     r = Interval(float(result.statistic), low, high, len(points), kind="Fisher")
     return r, float(result.pvalue)
@@ -164,7 +171,7 @@ def comparing_numbers(page: Asp) -> Iterator[Finding]:
             share = model.accuracy("degree", test)
             if share is not None:
                 ours[f"{model.model} {model.runs[0].id}"][test] = share.estimate
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for name, accuracies in (("the paper's models, of table 3", papers), ("our models", ours)):
         points = [
             (of_model["comparative"], of_model[test])
@@ -210,14 +217,13 @@ def leaks(page: Asp) -> Iterator[Finding]:
                 continue
             full_stops = model.settings.get("task.full_stops", "kept")
             row = f"{model.model}, full stops {full_stops}, {test}"
-            cells: dict[Key, Value] = {(row, "adjective in training"): leaking}
+            cells: CellValues = {(row, "adjective in training"): leaking}
             if (leak_free := model.accuracy("entailment", test)) is not None:
                 cells[row, "no adjective in training"] = leak_free
             yield Cells(
                 "Accuracy by whether an adjective leaks",
                 cells,
                 unit="percent",
-                decimals=1,
                 model=model.model,
-                runs=[run.id for run in model.runs],
+                runs=model.runs,
             )

@@ -22,6 +22,7 @@ from adnominal.analysis.predictions import ANSWERS, labelled_predictions, read
 from adnominal.analysis.rows import (
     distinct_values,
     is_right,
+    join_items,
     places,
     schema,
     tuples,
@@ -228,16 +229,12 @@ class Asp(Sources):
             if scores.WRITTEN not in choices:
                 predicted = scores.answers(rows, scores.RESTRICTED)
                 rows = with_column(rows.drop_columns("predicted"), "predicted", predicted)
-        known = self._items.column("item_id").combine_chunks()
-        rows_of_items = pc.index_in(rows.column("item_id"), value_set=known)
-        rows = rows.filter(rows_of_items.is_valid())
-        items = self._items.take(rows_of_items.drop_null())
+        answers = rows.select(["item_id", "gold", "predicted", "model"])
+        answers = join_items(answers, self._items)
         parts = self._parts(run, editions)
-        ids = items.column("item_id").to_pylist()
-        items = with_column(items, "part", [parts.get(item, "test") for item in ids])
-        for name in ("gold", "predicted", "model"):
-            items = items.append_column(name, rows.column(name))
-        return items.filter(pc.field("part").isin(["test", "leaking"]))
+        ids = answers.column("item_id").to_pylist()
+        answers = with_column(answers, "part", [parts.get(item, "test") for item in ids])
+        return answers.filter(pc.field("part").isin(["test", "leaking"]))
 
     def _parts(self, run: Run, editions: Sequence[str]) -> dict[str, str]:
         """The part of each item in the run's training rounds; rows outside these rounds (all rows,

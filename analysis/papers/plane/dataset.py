@@ -11,8 +11,7 @@ from scipy import stats
 from adnominal.analysis.editions import read_edition
 from adnominal.analysis.papers.exhibits import COMPARABLE, Chart, Finding, Note, exhibit
 from adnominal.analysis.papers.plane.sources import TYPES, Plane
-from adnominal.analysis.papers.published import table as published_table
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, row_counts, where_equal
 from adnominal.etl.lake import arrow
 from adnominal.etl.plane import CLASSES
@@ -22,34 +21,22 @@ _QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.
 Floats = npt.NDArray[np.float64]
 
 
-def rule_check(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """Labels by class and inference type compared with table 1, over batches of ``plane_items``.
+def entailed_shares(batches: Iterable[pa.RecordBatch]) -> tuple[CellValues, CellValues]:
+    """The share of entailed rows by inference type and class, and the numbers of rows.
 
-    Columns class, inference_type, rows, entailed, expected (the paper's 1 or 0) and agrees (whether
-    every row has the expected label). The batches need the columns class, inference_type and label,
-    and may come from a table of any size.
+    The batches of ``plane_items`` need the columns class, inference_type and label, and may come
+    from a table of any size.
     """
     counts = row_counts(batches, "class", "inference_type", "label")
-    if not counts:
-        raise ValueError("no rows to check")
-    rule = published_table("plane", "table 1")
     keys = {(kind, inference) for kind, inference, _ in counts}
-    checks = []
+    shares: CellValues = {}
+    sizes: CellValues = {}
     for kind, inference in sorted(keys, key=lambda key: (CLASSES.index(key[0]), key[1])):
         entailed = counts[kind, inference, 1]
         rows = entailed + counts[kind, inference, 0]
-        expected = int(rule[TYPES[inference], kind].value)
-        checks.append(
-            {
-                "class": kind,
-                "inference_type": inference,
-                "rows": rows,
-                "entailed": entailed,
-                "expected": expected,
-                "agrees": entailed == expected * rows,
-            }
-        )
-    return pa.Table.from_pylist(checks)
+        shares[TYPES[inference], kind] = entailed / rows
+        sizes[TYPES[inference], kind] = float(rows)
+    return shares, sizes
 
 
 @exhibit(
@@ -66,12 +53,7 @@ def rules(page: Plane) -> Iterator[Finding]:
     columns = ["class", "inference_type", "label"]
     where = [("edition", "=", edition)]
     batches = arrow.batches(page.lake.root, "plane_items", where=where, columns=columns)
-    shares: dict[Key, Value] = {}
-    sizes: dict[Key, Value] = {}
-    for row in rule_check(batches).to_pylist():
-        cell = TYPES[row["inference_type"]], row["class"]
-        shares[cell] = row["entailed"] / row["rows"]
-        sizes[cell] = float(row["rows"])
+    shares, sizes = entailed_shares(batches)
     yield Cells("table 1", shares, edition=edition)
     yield Cells("Rows behind each share", sizes, decimals=0, edition=edition)
 
@@ -91,7 +73,9 @@ def size(page: Plane) -> Iterator[Finding]:
     note = ""
     if edition == "published":
         note = "The release has only the items of its splits, not all."
-    ours: dict[Key, Value] = {(name, "count"): float(count) for name, count in counts.items()}
+    ours: CellValues = {}
+    for name, count in counts.items():
+        ours[name, "count"] = float(count)
     if edition in COMPARABLE:
         yield Cells("section 3.2", ours, edition=edition, note=note)
     else:
@@ -139,9 +123,9 @@ def association(page: Plane) -> Iterator[Finding]:
     )
     for corpus in distinct_values(corpora, "corpus"):
         name = f"PMI of the phrases, corpus {corpus}"
-        quantiles: dict[Key, Value] = {}
-        shapes: dict[Key, Value] = {}
-        phrases: dict[Key, Value] = {}
+        quantiles: CellValues = {}
+        shapes: CellValues = {}
+        phrases: CellValues = {}
         for kind, pmi in pmi_by_class(lake.root, edition, corpus).items():
             phrases[kind, "phrases"] = float(len(pmi))
             quantiles |= {(kind, column): value for column, value in pmi_quantiles(pmi).items()}

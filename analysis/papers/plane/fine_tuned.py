@@ -21,10 +21,11 @@ from adnominal.analysis.papers.plane.sources import (
     FineTuned,
     Plane,
 )
-from adnominal.analysis.report_numbers import Cells, Key, Row, Value, percent_text
+from adnominal.analysis.report_numbers import Cells, CellValues, Row, percent_text
 from adnominal.analysis.rows import is_right, lists, places
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
+from adnominal.training.finished_runs import Run
 
 _TABLES = ("predictions", "plane_items")
 
@@ -39,8 +40,8 @@ _TABLES = ("predictions", "plane_items")
 def accuracy(page: Plane) -> Iterator[Finding]:
     """Accuracy on adjectives and nouns (GOoD) or inference types (One-IT) that training lacks; the
     paper's is BERT's over five splits, and the majority is 50 %."""
-    models: dict[str, dict[Key, Value]] = {}
-    spreads: dict[str, dict[Key, Value]] = {}
+    models: dict[str, CellValues] = {}
+    spreads: dict[str, CellValues] = {}
     for scheme, answers in page.fine_tuned.items():
         name = SCHEMES[scheme]
         try:
@@ -54,7 +55,7 @@ def accuracy(page: Plane) -> Iterator[Finding]:
             "table 6",
             {("accuracy", name): _mean(answers)},
             model=answers.model,
-            runs=[run.id for run in answers.runs],
+            runs=answers.runs,
             edition=answers.edition,
             is_other_model=not is_papers,
             note="" if is_papers else f"{answers.description()}.",
@@ -68,15 +69,14 @@ def accuracy(page: Plane) -> Iterator[Finding]:
             f"{name}: accuracy by class and type",
             _by_class_and_type(rows),
             unit="percent",
-            decimals=1,
             model=answers.model,
             edition=answers.edition,
         )
     for cells in models.values():
-        yield Cells("Models trained here", cells, unit="percent", decimals=1)
+        yield Cells("Models trained here", cells, unit="percent")
     for cells in spreads.values():
         caption = "Mean and standard deviation over folds, as the paper's ±"
-        yield Cells(caption, cells, unit="percent", decimals=1)
+        yield Cells(caption, cells, unit="percent")
 
 
 def headline(rows: Sequence[Row]) -> str | None:
@@ -123,10 +123,10 @@ def over_folds(answers: FineTuned) -> Interval | None:
     return Interval(mean, low, high, len(accuracies), kind=STANDARD_DEVIATION)
 
 
-def _by_class_and_type(rows: pa.Table) -> dict[Key, Value]:
+def _by_class_and_type(rows: pa.Table) -> CellValues:
     """Accuracy by class and inference type, with intervals clustered by adjective."""
     correct, (adjectives,) = is_right(rows), lists(rows, "adjective")
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     members = places(rows, "class", "inference_type")
     for kind, inference in sorted(members, key=lambda key: (CLASSES.index(key[0]), key[1])):
         of_cell = members[kind, inference]
@@ -134,22 +134,6 @@ def _by_class_and_type(rows: pa.Table) -> dict[Key, Value]:
             [correct[place] for place in of_cell], [adjectives[place] for place in of_cell]
         )
     return cells
-
-
-def accuracy_by_length(
-    runs: Sequence[tuple[int, Sequence[float], Sequence[str]]],
-) -> dict[int, Interval]:
-    """Accuracy by the maximum number of tokens of an input (figure 8).
-
-    `runs` has the maximum length of each run, whether its answers are right, and the group of each
-    item; runs of the same length are pooled.
-    """
-    by_length: dict[int, tuple[list[float], list[str]]] = {}
-    for length, correct, groups in runs:
-        answers = by_length.setdefault(length, ([], []))
-        answers[0].extend(correct)
-        answers[1].extend(groups)
-    return {length: clustered_interval(*answers) for length, answers in sorted(by_length.items())}
 
 
 @exhibit(
@@ -162,18 +146,21 @@ def by_length(page: Plane) -> Iterator[Finding]:
     """Accuracy of models whose inputs are cut after a number of tokens, with its 95 % band."""
     axes = ("max_length", "task.fold", "train_examples")
     answers = FineTuned(page.lake, page.runs, "in_distribution", axes)
-    runs = []
+    runs_of_length: dict[int, list[Run]] = {}
     for run in answers.runs:
-        rows = answers.of_run(run)
+        runs_of_length.setdefault(int(run.params["max_length"]), []).append(run)
+    cells: CellValues = {}
+    for length, runs in sorted(runs_of_length.items()):
+        rows = pa.concat_tables(map(answers.of_run, runs))
         (groups,) = lists(rows, "group")
-        runs.append((int(run.params["max_length"]), is_right(rows), groups))
+        cells[str(length), "accuracy"] = clustered_interval(is_right(rows), groups)
     name = "Accuracy by longest input"
     yield Cells(
         name,
-        {(str(length), "accuracy"): share for length, share in accuracy_by_length(runs).items()},
+        cells,
         unit="share",
         model=answers.model,
-        runs=[run.id for run in answers.runs],
+        runs=answers.runs,
         edition=answers.edition,
     )
     yield Chart("curves", f"{name}. {answers.description()}", (name,), "tokens", "accuracy")

@@ -1,5 +1,6 @@
 """PLANE's results of models for natural-language inference: table 5, figures 1 and 9."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from adnominal.analysis.papers.exhibits import Chart, Finding, exhibit
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
-from adnominal.analysis.report_numbers import Cells, Key, Value
+from adnominal.analysis.report_numbers import Cells, CellValues
 from adnominal.analysis.rows import distinct_values, tuples, where_equal
 from adnominal.etl.plane import CLASSES
 from adnominal.training.answering import matrix
@@ -62,12 +63,19 @@ def accuracy(page: Plane) -> Iterator[Finding]:
     )
     for model in distinct_values(rows, "model"):
         of_model = where_equal(rows, "model", model)
-        ids = [run.id for run in runs if run.model == short_name(model)]
+        runs_of_model = [run for run in runs if run.model == short_name(model)]
+        source: dict[str, Any] = {
+            "model": model_name(model),
+            "runs": runs_of_model,
+            "edition": edition,
+        }
         if column := _column(model):
             by_class = intervals.nli(of_model, kinds, groups, lake.seed)
-            cells: dict[Key, Value] = {(name, column): score for name, score in by_class.items()}
-            yield Cells("table 5", cells, model=model_name(model), runs=ids, edition=edition)
-        scores: dict[Key, Value] = {}
+            cells: CellValues = {}
+            for name, score in by_class.items():
+                cells[name, column] = score
+            yield Cells("table 5", cells, **source)
+        scores: CellValues = {}
         by_class = matrix.f1_by_group(of_model, kinds).to_pylist()
         for row in sorted(by_class, key=lambda row: CLASSES.index(row["group"])):
             name = f"{model_name(model)}, {row.pop('group')}"
@@ -77,39 +85,8 @@ def accuracy(page: Plane) -> Iterator[Finding]:
             scores,
             unit="share",
             decimals=3,
-            model=model_name(model),
-            runs=ids,
-            edition=edition,
+            **source,
         )
-
-
-def transfer_variance(
-    predictions: pa.Table, classes: Mapping[str, str], types: Mapping[str, str]
-) -> pa.Table:
-    """F1 of models for NLI by class of adjective and inference type (figure 1).
-
-    `predictions` are rows of `read_scored`; `classes` and `types` map each item to its class and
-    type (`groups_of`). Columns model, class, inference_type, rows, f1 (a third label is always
-    wrong, as in table 5).
-    """
-    cells = {item: f"{kind} {types[item]}" for item, kind in classes.items() if item in types}
-    rows = []
-    for model in distinct_values(predictions, "model"):
-        scores = matrix.f1_by_group(where_equal(predictions, "model", model), cells).to_pylist()
-        by_cell = {score["group"]: score for score in scores}
-        rows += [
-            {
-                "model": short_name(model),
-                "class": kind,
-                "inference_type": inference,
-                "rows": score["rows"],
-                "f1": score["f1"],
-            }
-            for kind in CLASSES
-            for inference in TYPES
-            if (score := by_cell.get(f"{kind} {inference}"))
-        ]
-    return pa.Table.from_pylist(rows)
 
 
 @exhibit("Figure 1", "models for NLI, by inference type", fills=_SCORE, reads=_TABLES)
@@ -117,11 +94,19 @@ def by_type(page: Plane) -> Iterator[Finding]:
     """F1 by class of the adjective and inference type, one panel for each model."""
     rows, _ = page.nli
     edition = edition_of(rows)
-    classes, types = (groups_of(page.lake.root, rows, name) for name in ("class", "inference_type"))
-    by_model: dict[str, dict[Key, Value]] = {}
-    for row in transfer_variance(rows, classes, types).to_pylist():
-        cells = by_model.setdefault(row["model"], {})
-        cells[str(row["inference_type"]), CLASS_NAMES[row["class"]]] = row["f1"]
+    classes = groups_of(page.lake.root, rows, "class")
+    types = groups_of(page.lake.root, rows, "inference_type")
+    cell_of_item = {item: f"{kind} {types[item]}" for item, kind in classes.items()}
+    by_model: dict[str, CellValues] = {}
+    for model in distinct_values(rows, "model"):
+        of_model = where_equal(rows, "model", model)
+        scores = matrix.f1_by_group(of_model, cell_of_item).to_pylist()
+        f1 = {score["group"]: score["f1"] for score in scores}
+        cells = by_model.setdefault(short_name(model), {})
+        for kind, inference in itertools.product(CLASSES, TYPES):
+            cell = f"{kind} {inference}"
+            if cell in f1:
+                cells[str(inference), CLASS_NAMES[kind]] = f1[cell]
     for model, cells in by_model.items():
         yield Cells(f"F1 of {model}", cells, unit="share", model=model, edition=edition)
     tables = {f"F1 of {model}": model for model in by_model}
@@ -153,7 +138,7 @@ def errors(page: Plane) -> Iterator[Finding]:
         )
 
 
-def _by_answer(answers: pa.Table, column: str) -> dict[Key, Value]:
+def _by_answer(answers: pa.Table, column: str) -> CellValues:
     """A column of each answer to the items of a class and gold label, the classes in order."""
     rows = [row for row in answers.to_pylist() if row["group"] in CLASSES]
     labels = [*NLI, *sorted({row["answer"] for row in rows} - set(NLI))]

@@ -1,10 +1,10 @@
 """PLANE's results of prompted models: tables 4 and 8, figures 5 to 7."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Mapping
 from statistics import fmean
-from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,8 +14,8 @@ from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Note, ex
 from adnominal.analysis.papers.plane import intervals
 from adnominal.analysis.papers.plane.sources import CLASS_NAMES, Plane, edition_of
 from adnominal.analysis.predictions import groups_of
-from adnominal.analysis.report_numbers import Cells, Key, Value
-from adnominal.analysis.rows import distinct_values, places, schema, where_equal
+from adnominal.analysis.report_numbers import Cells, CellValues, Key
+from adnominal.analysis.rows import distinct_values, where_equal
 from adnominal.analysis.slices import words
 from adnominal.etl.lake import arrow
 from adnominal.etl.plane import CLASSES
@@ -34,7 +34,6 @@ _PAPERS_MODELS = {
 }
 _PROMPT = "python training/prompt.py conf/training/{}.yaml model=bert-base-cased lake=LAKE"
 _TWO_SHOT, _ZERO_SHOT = _PROMPT.format("plane_prompt"), _PROMPT.format("plane_zero_shot")
-_SPREAD = schema("mean:float deviation:float cells:int")
 _TABLES = ("predictions", "plane_items")
 # The ways to read answers (`training.asking.scores.answers`).
 _READ = {
@@ -44,21 +43,22 @@ _READ = {
 }
 
 
-def _by_model(data: pa.Table) -> dict[Key, Value]:
+def _by_model(data: pa.Table) -> CellValues:
     """`scores.class_table` by class and model, each mean with one standard deviation as bounds."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row in data.to_pylist():
-        cells[row["row"], model_name(row["model"])] = _spread(row)
+        mean, deviation, number = row["mean"], row["deviation"], row["cells"]
+        cells[row["row"], model_name(row["model"])] = _spread(mean, deviation, number)
     return cells
 
 
-def _spread(row: Mapping[str, Any]) -> Interval:
-    """The mean ± one standard deviation."""
-    mean, reach = row["mean"], row["deviation"] or 0.0
-    return Interval(mean, mean - reach, mean + reach, row["cells"], kind=STANDARD_DEVIATION)
+def _spread(mean: float, deviation: float | None, number: int) -> Interval:
+    """The mean ± one standard deviation of a number of cells."""
+    reach = deviation or 0.0
+    return Interval(mean, mean - reach, mean + reach, number, kind=STANDARD_DEVIATION)
 
 
-def _our_numbers(page: Plane, rows: pa.Table) -> dict[Key, Value]:
+def _our_numbers(page: Plane, rows: pa.Table) -> CellValues:
     """Our numbers for the paper's models by (row, column), with intervals by group of items."""
     of_paper = [model_name(name) in _PAPERS_MODELS for name in rows.column("model").to_pylist()]
     rows = rows.filter(pa.array(of_paper))
@@ -85,7 +85,7 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
         reads the first predicted token."""
         rows = page.two_shot if has_examples else page.zero_shot
         edition = edition_of(rows)
-        runs = [run.id for run in page.prompted_runs(shots)]
+        runs = page.prompted_runs(shots)
         choices = scores.choices(rows)
         if scores.FIRST in choices:
             ours = _our_numbers(page, choices[scores.FIRST])
@@ -99,21 +99,21 @@ def _prompt_table(number: int, shots: str, kind: str, command: str) -> Exhibit[P
         )
         for caption, data in tables.items():
             cells = _by_model(data)
-            yield Cells(caption, cells, unit="percent", decimals=1, runs=runs, edition=edition)
+            yield Cells(caption, cells, unit="percent", runs=runs, edition=edition)
         if {scores.RESTRICTED, scores.WRITTEN} <= choices.keys():
             both = _both_forms(choices)
             caption = "Ours, both forms of the question side by side"
-            yield Cells(caption, both, unit="percent", decimals=1, runs=runs, edition=edition)
+            yield Cells(caption, both, unit="percent", runs=runs, edition=edition)
         if has_examples:
             yield Note(provenance(page.lake, rows))
 
     return build
 
 
-def _both_forms(choices: Mapping[str, pa.Table]) -> dict[Key, Value]:
+def _both_forms(choices: Mapping[str, pa.Table]) -> CellValues:
     """F1 by class, and the share of written answers that could be parsed, by model and form."""
     forms = {"likelihood": scores.RESTRICTED, "generation": scores.WRITTEN}
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for form, choice in forms.items():
         table = scores.class_table(scores.cells(choices[choice], choice))
         for (row, model), value in _by_model(table).items():
@@ -159,102 +159,79 @@ two_shot = _prompt_table(4, "2", "two-shot", _TWO_SHOT)
 zero_shot = _prompt_table(8, "0", "zero-shot", _ZERO_SHOT)
 
 
-def _template_names(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Names of prompts, reduced to the template (``plane/internal@1``) if that is unique."""
-    names = sorted({row["prompt"] for row in rows})
-    short = [name.rsplit("/", 1)[-1].split("@")[0] for name in names]
-    return dict(zip(names, short if len(set(short)) == len(names) else names, strict=True))
+def _templates(prompts: "pd.Series[str]") -> "pd.Series[str]":
+    """The names of prompts, reduced to the template (``plane/internal@1``) if that is unique."""
+    short = prompts.str.rsplit("/", n=1).str[-1].str.split("@").str[0]
+    return short if short.nunique() == prompts.nunique() else prompts
 
 
-def template_variance(data: pa.Table) -> pa.Table:
-    """F1 of `scores.cells` by class, template, verbaliser and inference type (figures 5 and 6).
+def mean_f1(points: pd.DataFrame) -> dict[str, CellValues]:
+    """The mean F1 of the cells with the same place and series, by their panel."""
+    means: dict[tuple[str, str, str], Interval] = {}
+    for (panel, place, series), cells in points.groupby(["panel", "place", "series"], sort=False):
+        values = cells["f1"].to_list()
+        mean = _spread(fmean(values), scores.deviation(values), len(values))
+        means[str(panel), str(place), str(series)] = mean
+    panels: dict[str, CellValues] = {}
+    for point in sorted(means, key=lambda point: point[:2]):
+        panel, place, series = point
+        panels.setdefault(panel, {})[place, series] = means[point]
+    return panels
 
-    Columns class, prompt, verbaliser, inference_type, mean, deviation, cells; mean and deviation
-    are over models and orders of the examples.
+
+def _figure(points: pd.DataFrame, caption: str, choice: str, x: str) -> Iterator[Finding]:
+    """The numbers of `mean_f1`, a table for each panel, and the chart of them."""
+    panels = mean_f1(points)
+    names = {f"{panel}, {_READ[choice]}": panel for panel in panels}
+    for name, panel in names.items():
+        yield Cells(name, panels[panel], unit="share")
+    options = {"panels": names}
+    yield Chart("intervals", caption, list(names), x, "mean F1", only_drawn=True, options=options)
+
+
+def by_template(cells: pa.Table) -> pd.DataFrame:
+    """The cells of `scores.cells` with their panel, place and series in figures 5 and 6.
+
+    Prompts with several verbalisers have a panel for each class and template (figure 6), others one
+    for each template (figure 5).
     """
-    return _in_groups(data, ("class", "prompt", "verbaliser", "inference_type"))
+    points: pd.DataFrame = cells.to_pandas()
+    templates = _templates(points["prompt"])
+    kinds = points["class"].map(CLASS_NAMES)
+    inference_types = points["inference_type"].astype(str)
+    if points["verbaliser"].nunique() < 2:
+        return points.assign(panel=templates, place=inference_types, series=kinds)
+    panels = templates + ", " + kinds
+    return points.assign(panel=panels, place=inference_types, series=points["verbaliser"])
 
 
-def recency(data: pa.Table) -> pa.Table:
-    """F1 by the order of the examples (figure 7).
+def by_order(cells: pa.Table) -> pd.DataFrame:
+    """The cells of `scores.cells` with their panel, place and series in figure 7, and whether the
+    last example has the gold label of the item, so that a recency effect would help (`agrees`).
 
-    Columns class, prompt, verbaliser, sequence (inference types of both examples and of the item,
-    ``1,2,3``), last_agrees (whether the last example has the gold label of the item, so that a
-    recency effect would help), mean, deviation and cells, over models.
+    A place has the inference types of both examples and of the item, ``1,2,3``.
     """
-    rows = []
-    for row in data.to_pylist():
-        if row["premise_order"] is None:
-            continue
-        holds = HOLDS[row["class"]]
-        inference, last = row["inference_type"], int(row["premise_order"].split(",")[-1])
-        row["sequence"] = f"{row['premise_order']},{inference}"
-        row["last_agrees"] = holds[last - 1] == holds[inference - 1]
-        rows.append(row)
-    if not rows:
-        raise ValueError("no order of examples: these prompts have no examples")
-    fields = [*data.schema, *schema("sequence last_agrees:bool")]
-    names = ("class", "prompt", "verbaliser", "sequence", "last_agrees")
-    return _in_groups(pa.Table.from_pylist(rows, pa.schema(fields)), names)
-
-
-def _in_groups(data: pa.Table, names: Sequence[str]) -> pa.Table:
-    fields = [*(data.schema.field(name) for name in names), *_SPREAD]
-    f1 = data.column("f1").to_pylist()
-    rows_in_groups = []
-    for key, members in places(data, *names).items():
-        values = [f1[place] for place in members]
-        spread = {"mean": fmean(values), "deviation": scores.deviation(values)}
-        row = dict(zip(names, key, strict=True))
-        rows_in_groups.append({**row, **spread, "cells": len(values)})
-    return pa.Table.from_pylist(rows_in_groups, pa.schema(fields))
-
-
-@dataclass(frozen=True)
-class _Points:
-    """Points of a figure: the panel, place and series of each row of F1 scores."""
-
-    panels: Sequence[str]
-    places: Sequence[str]
-    series: Sequence[str]
-    rows: Sequence[Mapping[str, Any]]
-
-    def findings(self, caption: str, choice: str, x: str) -> Iterator[Finding]:
-        """The numbers, a table for each panel, and the chart of them."""
-        tables: dict[str, dict[Key, Value]] = {}
-        points = zip(self.panels, self.places, self.series, self.rows, strict=True)
-        for panel, place, series, row in sorted(points, key=lambda point: point[:2]):
-            tables.setdefault(panel, {})[place, series] = _spread(row)
-        names = {f"{panel}, {_READ[choice]}": panel for panel in tables}
-        for name, panel in names.items():
-            yield Cells(name, tables[panel], unit="share")
-        options = {"panels": names}
-        yield Chart(
-            "intervals", caption, list(names), x, "mean F1", only_drawn=True, options=options
-        )
+    points: pd.DataFrame = cells.to_pandas().dropna(subset="premise_order")
+    inference_types = points["inference_type"].astype(str)
+    last_examples = points["premise_order"].str.rsplit(",", n=1).str[-1].astype(int)
+    triples = zip(points["class"], last_examples, points["inference_type"], strict=True)
+    return points.assign(
+        panel=_templates(points["prompt"]) + ", " + points["class"].map(CLASS_NAMES),
+        place=points["premise_order"] + "," + inference_types,
+        series=points["verbaliser"],
+        agrees=[HOLDS[kind][last - 1] == HOLDS[kind][item - 1] for kind, last, item in triples],
+    )
 
 
 def _variance(rows: pa.Table) -> Iterator[Finding]:
-    """F1 by template and inference type; prompts with several verbalisers have a panel for each
-    class and template (figure 6), others one for each template (figure 5)."""
+    """F1 by template and inference type, over models and orders of the examples."""
     for choice, answers in scores.choices(rows).items():
-        data = template_variance(scores.cells(answers, choice)).to_pylist()
-        several = len({row["verbaliser"] for row in data}) > 1
-        names = _template_names(data)
-        kinds = [CLASS_NAMES[row["class"]] for row in data]
-        templates = [names[row["prompt"]] for row in data]
-        by_class = [f"{name}, {kind}" for name, kind in zip(templates, kinds, strict=True)]
-        points = _Points(
-            panels=by_class if several else templates,
-            places=[str(row["inference_type"]) for row in data],
-            series=[row["verbaliser"] for row in data] if several else kinds,
-            rows=data,
-        )
         caption = (
             f"F1 by inference type, {_READ[choice]}; whiskers are one standard deviation over "
             f"models and orders ({_models(answers)})"
         )
-        yield from points.findings(caption, choice, "inference type of the test item")
+        points = by_template(scores.cells(answers, choice))
+        yield from _figure(points, caption, choice, "inference type of the test item")
 
 
 def _models(rows: pa.Table) -> str:
@@ -279,37 +256,28 @@ def order_of_examples(page: Plane) -> Iterator[Finding]:
     """Whether models repeat the label of the last example: F1 by the inference types of the two
     examples and of the test item."""
     for choice, answers in scores.choices(page.two_shot).items():
-        data = recency(scores.cells(answers, choice))
-        rows = data.to_pylist()
-        names = _template_names(rows)
-        points = _Points(
-            panels=[f"{names[row['prompt']]}, {CLASS_NAMES[row['class']]}" for row in rows],
-            places=[row["sequence"] for row in rows],
-            series=[row["verbaliser"] for row in rows],
-            rows=rows,
-        )
+        points = by_order(scores.cells(answers, choice))
         caption = (
             f"F1 by order of the examples, {_READ[choice]}; whiskers are one standard deviation "
             f"over models ({_models(answers)})"
         )
         x = "inference types of the two examples and of the test item"
-        yield from points.findings(caption, choice, x)
+        yield from _figure(points, caption, choice, x)
         yield Cells(
             f"Mean F1 by whether the last example has the item's label, {_READ[choice]}",
-            _by_agreement(data),
+            _by_agreement(points),
             unit="percent",
-            decimals=1,
             edition=edition_of(answers),
         )
 
 
-def _by_agreement(data: pa.Table) -> dict[Key, Value]:
-    """Mean F1 by class and by whether the last example has the label of the item."""
-    cells: dict[Key, Value] = {}
-    for kind in CLASSES:
-        of_class = where_equal(data, "class", kind)
-        for name, agrees in (("agrees", True), ("differs", False)):
-            f1 = where_equal(of_class, "last_agrees", agrees).column("mean")
-            if len(f1):
-                cells[kind, name] = pc.mean(f1).as_py()
-    return cells
+def _by_agreement(points: pd.DataFrame) -> CellValues:
+    """Mean F1 by class and by whether the last example has the label of the item, over the means of
+    the figure's points."""
+    keys = ["class", "panel", "place", "series", "agrees"]
+    means: dict[Key, list[float]] = {}
+    for (kind, *_, agrees), cells in points.groupby(keys):
+        name = "agrees" if agrees else "differs"
+        means.setdefault((str(kind), name), []).append(fmean(cells["f1"]))
+    in_order = itertools.product(CLASSES, ("agrees", "differs"))
+    return {cell: fmean(means[cell]) for cell in in_order if cell in means}

@@ -16,6 +16,7 @@ from adnominal.analysis.editions import Lake
 from adnominal.analysis.papers.exhibits import Sources
 from adnominal.analysis.predictions import (
     labelled_runs,
+    newest_of_each,
     read_prompted,
     read_scored,
     runs_with_answers,
@@ -204,12 +205,7 @@ class Plane(Sources):
     def _prompted(self, shots: str) -> tuple[str, list[Run]]:
         settings = {"task.name": "plane", "shots": shots}
         for edition in self._editions:
-            newest: dict[tuple[str, str], Run] = {}
-            for run in self.runs_of("prompt", settings, edition):
-                # As columns are named: one model may have been addressed by two paths.
-                name = model_name(run.params.get("model_name", run.id))
-                form = run.params.get("form", "likelihood")
-                newest.setdefault((name, form), run)
+            newest = newest_of_each(self.runs_of("prompt", settings, edition), _model_and_form)
             if newest:
                 return edition, list(newest.values())
         return "", []
@@ -253,6 +249,12 @@ def edition_of(rows: pa.Table) -> str:
     """The one edition that answers are of."""
     (edition,) = distinct_values(rows, "edition")
     return str(edition)
+
+
+def _model_and_form(run: Run) -> tuple[str, str]:
+    # As columns are named: one model may have been addressed by two paths.
+    name = model_name(run.params.get("model_name", run.id))
+    return name, run.params.get("form", "likelihood")
 
 
 def _is_two_shot(run: Run) -> bool:

@@ -1,8 +1,11 @@
 """PLANE's subword analyses of fine-tuned models: figures 2 and 3, and overlaps from section 6."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 from scipy import stats
 
@@ -17,8 +20,8 @@ from adnominal.analysis.papers.plane.sources import (
     Tokenize,
 )
 from adnominal.analysis.regression import slope
-from adnominal.analysis.report_numbers import Cells, Key, Value
-from adnominal.analysis.rows import distinct_values, is_right, lists, places, where_equal
+from adnominal.analysis.report_numbers import Cells, CellValues, Key, Value
+from adnominal.analysis.rows import distinct_values, is_right, lists, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.plane import CLASSES
 
@@ -28,125 +31,86 @@ _TABLES = ("predictions", "plane_items")
 _SPLIT, _ACCURACY = "share of items with a word of several subwords", "accuracy"
 
 
-def _is_split(items: pa.Table, tokenize: Tokenize) -> dict[str, list[bool]]:
-    """Whether the tokenizer splits each item's adjective, noun and hypernym."""
-    columns = lists(items, *_WORDS)
-    split = {word: len(tokenize(word)) > 1 for word in {word for c in columns for word in c}}
-    return {
-        name: [split[word] for word in column] for name, column in zip(_WORDS, columns, strict=True)
-    }
+def split_items(rows: pa.Table, tokenize: Tokenize) -> pd.DataFrame:
+    """Whether the tokenizer splits the adjective of each answered item, and its noun or hypernym.
 
-
-def subword_accuracy(
-    items: pa.Table, correct: Sequence[bool], folds: Sequence[str], tokenize: Tokenize
-) -> pa.Table:
-    """Share of items with a split word, and accuracy, by class and fold (figures 2 and 3).
-
-    `items` has the columns adjective, noun, hypernym and class (`analysis.slices.words`); `correct`
-    tells whether each was answered correctly, `folds` gives its test split. Columns class, fold,
-    rows, split (any word of the item), split_adjective, split_noun (noun or hypernym), accuracy,
-    low, high.
-
-    Raises:
-        ValueError: lengths that differ.
+    `rows` are those of `FineTuned.rows`. Columns class, fold, adjective, split_adjective,
+    split_noun, split (any word of the item) and right.
     """
-    if not items.num_rows == len(correct) == len(folds):
-        raise ValueError(f"{items.num_rows} items, {len(correct)} answers, {len(folds)} folds")
-    split = _is_split(items, tokenize)
-    flags = {
-        "class": items.column("class"),
-        "fold": folds,
-        "adjective": split["adjective"],
-        "noun": list(map(max, split["noun"], split["hypernym"])),
-        "correct": list(map(bool, correct)),
-    }
-    answers = pa.table(flags)
-    groups = places(answers, "class", "fold")
-    rows = []
-    for kind, fold in sorted(groups, key=lambda key: (CLASSES.index(key[0]), key[1])):
-        of_cell = answers.take(groups[kind, fold])
-        adjectives, nouns, hits = lists(of_cell, "adjective", "noun", "correct")
-        size = len(hits)
-        rows.append(
-            {
-                "class": kind,
-                "fold": fold,
-                "rows": size,
-                "split": sum(map(max, adjectives, nouns)) / size,
-                "split_adjective": sum(adjectives) / size,
-                "split_noun": sum(nouns) / size,
-                **wilson(sum(hits), size).columns("accuracy"),
-            }
-        )
-    return pa.Table.from_pylist(rows)
+    columns = lists(rows, *_WORDS)
+    is_split = {word: len(tokenize(word)) > 1 for word in set().union(*columns)}
+    adjective, noun, hypernym = ([is_split[word] for word in column] for column in columns)
+    items: pd.DataFrame = rows.select(["class", "fold", "adjective"]).to_pandas()
+    items["split_adjective"] = adjective
+    items["split_noun"] = np.logical_or(noun, hypernym)
+    items["split"] = items["split_adjective"] | items["split_noun"]
+    items["right"] = is_right(rows)
+    return items
 
 
-def subword_lines(data: pa.Table) -> dict[str, tuple[float, float]]:
-    """(intercept, slope) of accuracy over the share of split items, by class (least squares).
-
-    Classes with fewer than two distinct shares have none.
-    """
-    lines = {}
+def by_class_and_fold(items: pd.DataFrame) -> dict[str, CellValues]:
+    """The share of split items, and accuracy, of each class by fold (figures 2 and 3)."""
+    by_class: dict[str, CellValues] = {}
     for kind in CLASSES:
-        x, y = lists(where_equal(data, "class", kind), "split", "accuracy")
-        if len(set(x)) > 1:
-            fit = stats.linregress(x, y)
-            lines[kind] = (float(fit.intercept), float(fit.slope))
-    return lines
+        of_class = items[items["class"] == kind]
+        for fold, members in of_class.groupby("fold"):
+            right = int(members["right"].sum())
+            cells = by_class.setdefault(kind, {})
+            cells[f"fold {fold}", _SPLIT] = float(members["split"].mean())
+            cells[f"fold {fold}", _ACCURACY] = wilson(right, len(members))
+    return by_class
 
 
-def _effects(rows: pa.Table, tokenize: Tokenize) -> dict[Key, Value]:
+def line(cells: Mapping[Key, Value]) -> tuple[float, float] | None:
+    """(intercept, slope) of accuracy over the share of split items (least squares); None for fewer
+    than two distinct shares."""
+    shares = [value for value in cells.values() if not isinstance(value, Interval)]
+    accuracies = [value.estimate for value in cells.values() if isinstance(value, Interval)]
+    if len(set(shares)) < 2:
+        return None
+    fit = stats.linregress(shares, accuracies)
+    return float(fit.intercept), float(fit.slope)
+
+
+def _effects(items: pd.DataFrame) -> CellValues:
     """The effect of splitting a word on the odds of a right answer, over items, in each class."""
-    split = {
-        name: [float(flag) for flag in flags] for name, flags in _is_split(rows, tokenize).items()
-    }
-    nouns = list(map(max, split["noun"], split["hypernym"]))
-    correct = is_right(rows)
-    kinds, adjectives = lists(rows, "class", "adjective")
-    cells: dict[Key, Value] = {}
-    for kind in CLASSES:
-        members = [place for place, item_class in enumerate(kinds) if item_class == kind]
-        for name, values in (("adjective", split["adjective"]), ("noun or hypernym", nouns)):
-            row = f"{kind}, {name}"
-            of_members = [values[place] for place in members]
-            effect = slope(
-                of_members,
-                [correct[place] for place in members],
-                [adjectives[place] for place in members],
-            )
-            cells[row, "items"] = float(len(members))
-            cells[row, "share split"] = sum(of_members) / max(1, len(members))
-            if effect is not None:
-                cells[row, "odds ratio"] = effect.odds_ratio
-                cells[row, "p"] = effect.p
+    cells: CellValues = {}
+    columns = {"adjective": "split_adjective", "noun or hypernym": "split_noun"}
+    for kind, (name, column) in itertools.product(CLASSES, columns.items()):
+        members = items[items["class"] == kind]
+        row = f"{kind}, {name}"
+        is_split = members[column].astype(float).to_list()
+        is_right_answer = members["right"].to_list()
+        adjectives = members["adjective"].to_list()
+        effect = slope(is_split, is_right_answer, adjectives)
+        cells[row, "items"] = float(len(members))
+        cells[row, "share split"] = sum(is_split) / max(1, len(members))
+        if effect is not None:
+            cells[row, "odds ratio"] = effect.odds_ratio
+            cells[row, "p"] = effect.p
     return cells
 
 
 def _findings(answers: FineTuned) -> Iterator[Finding]:
-    rows, tokenize = answers.rows, answers.tokenize()
-    data = subword_accuracy(rows, is_right(rows), rows.column("fold").to_pylist(), tokenize)
-    for kind in CLASSES:
-        cells: dict[Key, Value] = {}
-        for row in where_equal(data, "class", kind).to_pylist():
-            accuracy = Interval(row["accuracy"], row["low"], row["high"], row["rows"])
-            cells[f"fold {row['fold']}", _SPLIT] = row["split"]
-            cells[f"fold {row['fold']}", _ACCURACY] = accuracy
-        if cells:
-            yield Cells(f"Class {kind}, by test split", cells, unit="share", model=answers.model)
-    tables = [f"Class {kind}, by test split" for kind in CLASSES]
-    lines = {f"Class {kind}, by test split": line for kind, line in subword_lines(data).items()}
+    items = split_items(answers.rows, answers.tokenize())
+    lines = {}
+    for kind, cells in by_class_and_fold(items).items():
+        name = f"Class {kind}, by test split"
+        yield Cells(name, cells, unit="share", model=answers.model)
+        lines[name] = line(cells)
     caption = (
         "Each point is a class and a test split; lines are least-squares fits. "
         f"{answers.description()}"
     )
-    yield Chart("scatter", caption, tables, _SPLIT, _ACCURACY, options={"lines": lines})
+    axes = (_SPLIT, _ACCURACY)
+    yield Chart("scatter", caption, list(lines), *axes, options={"lines": lines})
     yield Cells(
         "Odds ratio of a correct answer when a word of the item is split",
-        _effects(rows, tokenize),
+        _effects(items),
         decimals=3,
         interval="logistic regression, clustered by adjective",
         model=answers.model,
-        runs=[run.id for run in answers.runs],
+        runs=answers.runs,
     )
 
 
@@ -228,7 +192,7 @@ def overlap(page: Plane) -> Iterator[Finding]:
         yield Cells("section 6", shares, model=answers.model, is_other_model=is_other)
         if scheme == "one_it":
             most = max(table["O"]["adjective_subwords"] for table in by_class)
-            count: dict[Key, Value] = {("O", "subwords"): float(most)}
+            count: CellValues = {("O", "subwords"): float(most)}
             note = "Ours is of the fold with most."
             yield Cells(
                 "section 6.2", count, model=answers.model, is_other_model=is_other, note=note
@@ -238,9 +202,9 @@ def overlap(page: Plane) -> Iterator[Finding]:
             yield Cells(name, _table_cells(table), unit="share", model=answers.model)
 
 
-def _table_cells(table: Sequence[Mapping[str, Any]]) -> dict[Key, Value]:
+def _table_cells(table: Sequence[Mapping[str, Any]]) -> CellValues:
     """The cells of `subword_overlap`, without those of empty sets."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row in table:
         for column, value in row.items():
             if column != "class" and value is not None:
@@ -248,7 +212,7 @@ def _table_cells(table: Sequence[Mapping[str, Any]]) -> dict[Key, Value]:
     return cells
 
 
-def _extremes(scheme: str, tables: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[Key, Value]:
+def _extremes(scheme: str, tables: Sequence[Mapping[str, Mapping[str, float]]]) -> CellValues:
     """The smallest and largest share over folds, for those that the paper gives."""
     printed = {
         "published": {
@@ -259,7 +223,7 @@ def _extremes(scheme: str, tables: Sequence[Mapping[str, Mapping[str, float]]]) 
         },
         "one_it": {"I, one_it": ("I", "with_nouns")},
     }[scheme]
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row, (kind, column) in printed.items():
         shares = [table[kind][column] for table in tables if table[kind][column] is not None]
         if shares:

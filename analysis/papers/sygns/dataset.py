@@ -12,8 +12,8 @@ import yaml
 
 from adnominal.analysis.papers.exhibits import Examples, Finding, exhibit
 from adnominal.analysis.papers.sygns.sources import Sygns
-from adnominal.analysis.report_numbers import Cells, Key, Value
-from adnominal.analysis.rows import row_counts, schema, seeded_order, tuples, where_equal
+from adnominal.analysis.report_numbers import Cells, CellValues
+from adnominal.analysis.rows import row_counts, seeded_order, tuples, where_equal
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.etl.sygns import splits
@@ -22,7 +22,6 @@ _BUILD = "python etl/build_sygns.py preset=paper lake=LAKE"
 _ARROWS = {"up": "↑", "down": "↓"}
 _EMBEDDING = {"peripheral": "PER", "center": "CEN"}
 _KEYS = ["scheme", "primitive", "part"]
-_BY_DEPTH = schema("depth:int32 sentences:int")
 
 
 def split_sizes(lake: str, edition: str) -> pa.Table:
@@ -165,7 +164,7 @@ def productivity(page: Sygns) -> Iterator[Finding]:
 
 def _pattern_findings(caption: str, patterns: pa.Table, edition: str) -> Iterator[Finding]:
     """The number of sentences of each pattern, and an example of each."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for row in patterns.to_pylist():
         cells[f"{row['set']}: {row['pattern']}", "sentences"] = float(row["sentences"])
     yield Cells(caption, cells, decimals=0, edition=edition)
@@ -190,12 +189,12 @@ def sizes(page: Sygns) -> Iterator[Finding]:
     ours = _printed_sizes(by_part, by_depth) if comparable else {}
     yield Cells("section 3.4", ours, edition=edition)
 
-    depths: dict[Key, Value] = {}
-    for depth, count in tuples(by_depth):
+    depths: CellValues = {}
+    for depth, count in by_depth.items():
         depths[f"depth {depth}", "sentences"] = float(count)
     yield Cells("Sentences of productivity by depth", depths, decimals=0, edition=edition)
 
-    parts: dict[Key, Value] = {}
+    parts: CellValues = {}
     for scheme, primitive, part, count in tuples(by_part):
         name = f"{scheme} {primitive}".strip()
         parts[name, str(part)] = float(count)
@@ -203,33 +202,32 @@ def sizes(page: Sygns) -> Iterator[Finding]:
     yield Cells(caption, parts, decimals=0, edition=edition)
 
 
-def _printed_sizes(by_part: pa.Table, by_depth: pa.Table) -> dict[Key, Value]:
+def _printed_sizes(by_part: pa.Table, by_depth: Mapping[int, int]) -> CellValues:
     """The sizes that the paper gives: of systematicity with primitive *one*, and of the smallest
     of productivity's deeper levels."""
     counts = dict.fromkeys(("train", "val", "test"), 0)
     for scheme, primitive, part, count in tuples(by_part):
         if (scheme, primitive) == ("systematicity", "one"):
             counts[part] = count
-    sizes: dict[Key, Value] = {}
+    sizes: CellValues = {}
     if any(counts.values()):
         sizes["systematicity", "sentences"] = float(sum(counts.values()))
         sizes["systematicity, train", "sentences"] = float(counts["train"] + counts["val"])
         sizes["systematicity, test", "sentences"] = float(counts["test"])
-    deeper_levels = [count for depth, count in tuples(by_depth) if depth > 0]
+    deeper_levels = [count for depth, count in by_depth.items() if depth > 0]
     if deeper_levels:
         sizes["productivity, each depth", "sentences"] = float(min(deeper_levels))
     return sizes
 
 
-def _by_depth(page: Sygns, edition: str) -> pa.Table:
-    """Numbers of sentences of the scheme productivity: columns depth, sentences."""
+def _by_depth(page: Sygns, edition: str) -> dict[int, int]:
+    """Numbers of sentences of the scheme productivity, by depth."""
     where = [("edition", "=", edition), ("scheme", "=", "productivity")]
     ids = arrow.read(page.lake.root, "sygns_splits", where=where, columns=["sentence_id"])
     sentences = page.classes(edition)
     members = pc.is_in(sentences["sentence_id"], value_set=ids["sentence_id"].combine_chunks())
     depths = row_counts(sentences.filter(members).to_batches(), "depth")
-    rows = [{"depth": depth, "sentences": count} for (depth,), count in sorted(depths.items())]
-    return pa.Table.from_pylist(rows, _BY_DEPTH)
+    return {depth: count for (depth,), count in sorted(depths.items())}
 
 
 def polarity_marked(formula: str, directions: Sequence[Mapping[str, str]]) -> str:

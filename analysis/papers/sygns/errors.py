@@ -10,20 +10,20 @@ from adnominal.analysis.papers.exhibits import Examples, Finding, Missing, exhib
 from adnominal.analysis.papers.sygns.dataset import polarity_marked
 from adnominal.analysis.papers.sygns.models import ARCHITECTURES, BOTH, TABLES, TRAIN, command
 from adnominal.analysis.papers.sygns.sources import Meanings, Sygns
-from adnominal.analysis.report_numbers import Cells, Key, Value
-from adnominal.analysis.rows import seeded_order, tuples, where_equal
+from adnominal.analysis.predictions import newest_of_each
+from adnominal.analysis.report_numbers import Cells, CellValues
+from adnominal.analysis.rows import seeded_order, tuples
 from adnominal.analysis.semantics import drs_matching, polarity
 from adnominal.etl.lake import arrow
 from adnominal.etl.sygns.fol import ParseError
-from adnominal.training.finished_runs import Run
+from adnominal.training.finished_runs import Run, Runs
 
 
-def _newest_runs(meanings: Meanings | None, **task: str) -> dict[str, Run]:
+def _newest_runs(meanings: Meanings, **task: str) -> dict[str, Run]:
     """The newest run of each architecture with these settings, of any size and length."""
-    newest: dict[str, Run] = {}
-    for run in meanings.runs if meanings else ():
-        if all(run.params.get(f"task.{name}") == value for name, value in task.items()):
-            newest.setdefault(run.params.get("seq2seq.architecture", ""), run)
+    settings = {f"task.{name}": value for name, value in task.items()}
+    runs = Runs(meanings.runs).of("finetune", settings)
+    newest = newest_of_each(runs, lambda run: run.params.get("seq2seq.architecture"))
     return {model: newest[name] for model, name in ARCHITECTURES.items() if name in newest}
 
 
@@ -33,13 +33,12 @@ def _wrong_meanings(
     """(sentence, gold, answers by model) of a test sentence drawn from those that the most models
     got wrong."""
     meanings = page.meanings
-    if meanings is None:
-        return None
     wrong: dict[str, dict[str, str]] = defaultdict(dict)
     gold: dict[str, str] = {}
     for model, run in runs.items():
-        rows = where_equal(where_equal(meanings.rows(run), "part", "test"), "exact", False)
-        rows = rows.filter(pc.field(by).cast(pa.string()) == value)
+        is_wrong = (pc.field("part") == "test") & ~pc.field("exact")
+        of_class = pc.field(by).cast(pa.string()) == value
+        rows = meanings.rows(run).filter(is_wrong & of_class)
         for item, meaning, text in tuples(rows, "item_id", "gold", "text"):
             wrong[item][model] = text or ""
             gold[item] = meaning
@@ -75,7 +74,9 @@ def universal_sentence(page: Sygns) -> Iterator[Finding]:
     sentence, gold, answers = error
     rows = [("Input", sentence), ("Gold", _polarity_marked(gold))]
     rows += [(model, _polarity_marked(text)) for model, text in answers.items()]
-    data = pa.table({"": [name for name, _ in rows], "formula": [text for _, text in rows]})
+    names = [name for name, _ in rows]
+    formulas = [text for _, text in rows]
+    data = pa.table({"": names, "formula": formulas})
     yield Examples("A randomly drawn universal sentence that models got wrong", data)
 
 
@@ -95,10 +96,12 @@ def clauses(page: Sygns) -> Iterator[Finding]:
         yield Missing("The DRS of a sentence of depth 2 that models got wrong", clauses.fills)
         return
     sentence, gold, answers = error
-    matches: dict[Key, Value] = {
+    matches: CellValues = {
         (model, "F"): drs_matching.match(gold, text).f for model, text in answers.items()
     }
     yield Cells(f"Ours: {sentence}", matches)
-    columns = {"gold": gold} | dict(answers)
-    data = pa.table({name: [text.replace(" [SEP] ", "\n")] for name, text in columns.items()})
+    columns = {}
+    for name, text in {"gold": gold, **answers}.items():
+        columns[name] = [text.replace(" [SEP] ", "\n")]
+    data = pa.table(columns)
     yield Examples("Its gold clauses and those predicted", data)

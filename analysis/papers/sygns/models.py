@@ -8,7 +8,7 @@ from typing import Any
 from adnominal.analysis.papers import published
 from adnominal.analysis.papers.exhibits import Chart, Exhibit, Finding, Missing, exhibit
 from adnominal.analysis.papers.sygns.sources import EPOCHS, QUANTIFIERS, Meanings, Sygns
-from adnominal.analysis.report_numbers import Cells, Key, Row, Value, percent_text
+from adnominal.analysis.report_numbers import Cells, CellValues, Row, percent_text
 from adnominal.etl.sygns.polarity import Direction
 from adnominal.training.finished_runs import Run, groups
 
@@ -27,40 +27,30 @@ def command(settings: str = BOTH, scheme: str = "systematicity", primitive: str 
     return f"{TRAIN} task.scheme={scheme} task.primitive={primitive} {settings}"
 
 
-def _runs(
-    page: Sygns, model: str, form: str, size: str = "10M", train_size: str = "[]"
-) -> tuple[Meanings, list[Run]] | None:
-    """The runs of a model on systematicity with the primitive *one*; None if there are none."""
-    if page.meanings is None:
-        return None
-    runs = page.meanings.group(ARCHITECTURES[model], form, size=size, train_size=train_size)
-    return (page.meanings, runs) if runs else None
-
-
-def _models(page: Sygns, form: str) -> Iterator[tuple[str, Meanings, list[Run]]]:
+def _models(page: Sygns, form: str) -> Iterator[tuple[str, list[Run]]]:
     """The models with runs on systematicity with the primitive *one*, and these runs."""
-    for model in ARCHITECTURES:
-        if scored := _runs(page, model, form):
-            yield model, *scored
+    for model, architecture in ARCHITECTURES.items():
+        runs = page.meanings.group(architecture, form)
+        if runs:
+            yield model, runs
 
 
 def _source(meanings: Meanings, model: str, runs: Sequence[Run]) -> dict[str, Any]:
     """What cells of a model's runs share."""
-    return {"model": model, "runs": [run.id for run in runs], "edition": meanings.edition}
+    return {"model": model, "runs": runs, "edition": meanings.edition}
 
 
 def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) -> Iterator[Finding]:
     """A printed table of exact matches (and clause matching) by form and architecture."""
-    if page.meanings is None:
-        return
     printed = published.table("sygns", name)
     values = {row.removeprefix("depth "): row for row, _ in printed}
     for column in dict.fromkeys(column for _, column in printed):
         model, _, form = column.partition(" ")
-        runs = page.meanings.group(ARCHITECTURES[model], _FORMS[form], (scheme, primitive))
+        split = (scheme, primitive)
+        runs = page.meanings.group(ARCHITECTURES[model], _FORMS[form], split)
         if not runs:
             continue
-        cells: dict[Key, Value]
+        cells: CellValues
         if form.endswith("(cnt)"):
             clauses = page.meanings.clauses(runs, by, values)
             cells = {(values[value], column): score for value, score in clauses.items()}
@@ -71,9 +61,9 @@ def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) ->
 
 def _accuracy_cells(
     meanings: Meanings, runs: Sequence[Run], by: str, values: Mapping[str, str], column: str
-) -> dict[Key, Value]:
+) -> CellValues:
     """Cells of exact-match accuracy by class; ``valid`` is the validation part."""
-    cells: dict[Key, Value] = {}
+    cells: CellValues = {}
     for value, row in values.items():
         part = ("", "", "val") if value == "valid" else (by, value, "test")
         share = meanings.accuracy(runs, *part)
@@ -151,26 +141,29 @@ def headline(rows: Sequence[Row]) -> str | None:
 )
 def entailment(page: Sygns) -> Iterator[Finding]:
     """Entailments between gold (G) and predicted (P) formulas, with the primitive *one*."""
-    for model, meanings, runs in _models(page, "fol"):
-        if meanings.prover == "none":
+    meanings = page.meanings
+    for model, runs in _models(page, "fol"):
+        if page.prover == "none":
             yield Missing(
                 f"Entailments of {model}",
                 "python -m analysis.report lake=LAKE prover=eprover cache=proofs.db",
                 "There are runs; provers only run on request, because they take minutes.",
             )
             continue
-        cells: dict[Key, Value] = {}
-        for row, shares in meanings.entailment(runs).items():
-            for kind, share in zip(("G⇒P", "P⇒G", "G⇔P"), shares, strict=True):
-                cells[row, f"{model} {kind}"] = share
+        cells: CellValues = {}
+        for row, (forward, backward, both) in meanings.entailment(runs).items():
+            cells[row, f"{model} G⇒P"] = forward
+            cells[row, f"{model} P⇒G"] = backward
+            cells[row, f"{model} G⇔P"] = both
         yield Cells("table 6", cells, **_source(meanings, model, runs))
 
 
 @exhibit("Table 8", "polarity of FOL", fills=command(), reads=TABLES, printed=("table 8",))
 def polarity_of_fol(page: Sygns) -> Iterator[Finding]:
     """F of upward and downward polarity by quantifier, with the primitive *one*."""
-    for model, meanings, runs in _models(page, "fol"):
-        cells: dict[Key, Value] = {}
+    meanings = page.meanings
+    for model, runs in _models(page, "fol"):
+        cells: CellValues = {}
         for direction in _DIRECTIONS:
             for row, (_, _, f) in meanings.polarity(runs, "fol", direction).items():
                 cells[row, f"{model} {direction}"] = f
@@ -186,17 +179,20 @@ def polarity_of_fol(page: Sygns) -> Iterator[Finding]:
 )
 def polarity_of_forms(page: Sygns) -> Iterator[Finding]:
     """Exact match, and precision, recall and F of polarity, in two forms."""
+    meanings = page.meanings
     for form in ("fol", "vf"):
-        for model, meanings, runs in _models(page, form):
-            cells: dict[Key, Value] = {}
+        for model, runs in _models(page, form):
+            cells: CellValues = {}
             for row in QUANTIFIERS:
                 share = meanings.accuracy(runs, "quantifier", row)
                 if share is not None:
                     cells[row, f"{model} exact"] = share
             for direction in _DIRECTIONS:
-                for row, scores in meanings.polarity(runs, form, direction).items():
-                    for kind, score in zip("PRF", scores, strict=True):
-                        cells[row, f"{model} {direction} {kind}"] = score
+                scores = meanings.polarity(runs, form, direction)
+                for row, (precision, recall, f) in scores.items():
+                    cells[row, f"{model} {direction} P"] = precision
+                    cells[row, f"{model} {direction} R"] = recall
+                    cells[row, f"{model} {direction} F"] = f
             yield Cells(f"table 15, {form.upper()}", cells, **_source(meanings, model, runs))
 
 
@@ -213,9 +209,10 @@ def by_size(page: Sygns) -> Iterator[Finding]:
     for column in dict.fromkeys(column for _, column in printed):
         model, _, size = column.partition(" ")
         rows = {row: row for row, other in printed if other == column}
-        if scored := _runs(page, model, "fol", size):
-            cells = _accuracy_cells(*scored, "quantifier", rows, column)
-            yield Cells("table 11", cells, **_source(scored[0], model, scored[1]))
+        runs = page.meanings.group(ARCHITECTURES[model], "fol", size=size)
+        if runs:
+            cells = _accuracy_cells(page.meanings, runs, "quantifier", rows, column)
+            yield Cells("table 11", cells, **_source(page.meanings, model, runs))
 
 
 @exhibit(
@@ -226,15 +223,14 @@ def by_size(page: Sygns) -> Iterator[Finding]:
 )
 def learning_curves(page: Sygns) -> Iterator[Finding]:
     """Accuracy by quantifier and by modifier over the number of training sentences, in FOL."""
-    curves: dict[tuple[str, str], dict[Key, Value]] = defaultdict(dict)
+    curves: dict[tuple[str, str], CellValues] = defaultdict(dict)
     sizes_of: dict[str, set[int]] = defaultdict(set)
-    trained = page.meanings.runs if page.meanings else []
-    sizes = sorted({run.params.get("train_size", "[]") for run in trained})
+    meanings = page.meanings
+    sizes = sorted({run.params.get("train_size", "[]") for run in meanings.runs})
     for model, size in itertools.product(ARCHITECTURES, sizes):
-        scored = _runs(page, model, "fol", train_size=size)
-        if scored is None:
+        runs = meanings.group(ARCHITECTURES[model], "fol", train_size=size)
+        if not runs:
             continue
-        meanings, runs = scored
         sentences = int(runs[0].params.get("train_examples", "0"))
         for by, tests in (("quantifier", QUANTIFIERS), ("modifier", _MODIFIERS)):
             for test in tests:
@@ -263,7 +259,7 @@ def learning_curves(page: Sygns) -> Iterator[Finding]:
 def every_group(page: Sygns) -> Iterator[Finding]:
     """All groups of runs, of any size and length, in exact matches."""
     meanings = page.meanings
-    if meanings is None or not meanings.runs:
+    if not meanings.runs:
         yield Missing("Models trained here", TRAIN)
         return
     for members in groups(meanings.runs):
@@ -283,7 +279,7 @@ def every_group(page: Sygns) -> Iterator[Finding]:
         scores = {value: meanings.accuracy(members, by, value) for value in values}
         scores["valid"] = meanings.accuracy(members, "", "", "val")
         prefix = "depth " if is_deep else ""
-        cells: dict[Key, Value] = {
+        cells: CellValues = {
             (name, value if value == "valid" else f"{prefix}{value}"): share
             for value, share in scores.items()
             if share is not None
@@ -294,4 +290,4 @@ def every_group(page: Sygns) -> Iterator[Finding]:
             f"Runs of at most {float(EPOCHS):g} epochs and 10M parameters are in the paper's "
             "tables above; runs of another length or size are only listed here."
         )
-        yield Cells(caption, cells, unit="percent", decimals=1, note=note, **source)
+        yield Cells(caption, cells, unit="percent", note=note, **source)

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adnominal.analysis.editions import Lake
 from adnominal.analysis.estimates import (
     Floats,
     Interval,
@@ -23,8 +22,8 @@ from adnominal.analysis.estimates import (
     wilson,
 )
 from adnominal.analysis.papers.exhibits import Sources
-from adnominal.analysis.predictions import labelled_predictions, runs_with_answers
-from adnominal.analysis.rows import lists, schema, with_columns
+from adnominal.analysis.predictions import labelled_predictions
+from adnominal.analysis.rows import join_items, lists, schema
 from adnominal.analysis.semantics import drs_matching, polarity
 from adnominal.analysis.semantics.prover import Outcome, Proving, provers
 from adnominal.conf import UserError
@@ -39,7 +38,7 @@ log = logging.getLogger("adnominal")
 # The paper's training length (section 4.1); longer or shorter runs are only listed.
 EPOCHS = "25.0"
 _T = TypeVar("_T")
-Triple = tuple[Interval, ...]
+Triple = tuple[Interval, Interval, Interval]
 QUANTIFIERS = ("EXI", "NUM", "UNI")
 _CLASSES = schema("sentence_id quantifier modifier depth:int32")
 
@@ -58,23 +57,14 @@ def classes(lake: str, edition: str) -> pa.Table:
 
 
 class Meanings:
-    """The runs on one edition of SyGNS with answers in the lake.
+    """The runs on one edition of SyGNS with answers in the lake."""
 
-    `prover` and `cache` are those of ``python -m analysis.semantics``.
-    """
-
-    def __init__(
-        self, lake: Lake, runs: Runs, edition: str, prover: str = "none", cache: str | None = None
-    ) -> None:
-        self.lake, self.edition, self.prover, self.cache = lake, edition, prover, cache
+    def __init__(self, page: "Sygns", edition: str) -> None:
+        self.page, self.edition = page, edition
         settings = {"task.name": "sygns", "task.edition": edition}
-        self.runs = runs_with_answers(lake.root, runs.of("finetune", settings))
+        self.runs = page.runs_of("finetune", settings)
         self._parts: dict[tuple[str, str], pa.Table] = {}
         self._exact: dict[str, pa.Table] = {}
-
-    @cached_property
-    def _classes(self) -> pa.Table:
-        return classes(self.lake.root, self.edition)
 
     def group(
         self,
@@ -109,18 +99,14 @@ class Meanings:
         part of the run's split (null for sentences outside the split); and whether the text is
         exactly the gold form, which a missing text is not.
         """
-        answers = labelled_predictions(self.lake.root, run.id, ("item_id", "gold", "text"))
-        class_rows = _rows_of_items(self._classes, answers)
-        answers = answers.filter(class_rows.is_valid())
-        classes_of_answers = self._classes.take(class_rows.drop_null())
-        classes_of_answers = classes_of_answers.select(["quantifier", "modifier", "depth"])
-        answers = with_columns(answers, classes_of_answers)
+        answers = labelled_predictions(self.page.lake.root, run.id, ("item_id", "gold", "text"))
+        answers = join_items(answers, self.page.classes(self.edition), "sentence_id")
         scheme = run.params.get("task.scheme", "")
         primitive = run.params.get("task.primitive", "")
         split = self._split(scheme, primitive)
-        split_rows = _rows_of_items(split, answers)
-        parts = split.column("part").take(split_rows)
-        answers = answers.append_column("part", parts)
+        ids = split.column("sentence_id").combine_chunks()
+        places = pc.index_in(answers.column("item_id"), value_set=ids)
+        answers = answers.append_column("part", split.column("part").take(places))
         exact = pc.equal(answers.column("gold"), answers.column("text"))
         exact = pc.fill_null(exact, False)
         return answers.append_column("exact", exact)
@@ -131,7 +117,7 @@ class Meanings:
             where = [("edition", "=", self.edition), ("scheme", "=", scheme)]
             where.append(("primitive", "=", primitive))
             self._parts[key] = arrow.read(
-                self.lake.root, "sygns_splits", where=where, columns=["sentence_id", "part"]
+                self.page.lake.root, "sygns_splits", where=where, columns=["sentence_id", "part"]
             )
         return self._parts[key]
 
@@ -182,9 +168,11 @@ class Meanings:
             of_rows = _of_pairs(rows, f"polarity {direction} of run {run.id}", score)
             for value in QUANTIFIERS:
                 places = _places(rows, "quantifier", value)
-                defined = [triple for place in places if (triple := of_rows[place])]
+                triples = [of_rows[place] for place in places]
+                defined = [triple for triple in triples if triple]
                 if defined:
-                    scores[value].append(tuple(map(mean, zip(*defined, strict=True))))
+                    precision, recall, f = zip(*defined, strict=True)
+                    scores[value].append((mean(precision), mean(recall), mean(f)))
         return {value: _means(triples) for value, triples in scores.items()}
 
     def entailment(self, runs: Sequence[Run]) -> dict[str, Triple]:
@@ -194,22 +182,17 @@ class Meanings:
             UserError: the prover is not installed.
         """
         scores: dict[str, list[Triple]] = defaultdict(list)
-        cache = Path(self.cache) if self.cache else None
-        with closing(Proving(provers(self.prover.split(",")), cache=cache)) as proving:
+        programs = provers(self.page.prover.split(","))
+        cache = Path(self.page.cache) if self.page.cache else None
+        with closing(Proving(programs, cache=cache)) as proving:
             for number, run in enumerate(runs, 1):
                 log.info("proving: run %d of %d (%s)", number, len(runs), run.id)
                 rows = self.rows(run)
                 for value in QUANTIFIERS:
-                    of_class = rows.take(pa.array(_places(rows, "quantifier", value), pa.int64()))
+                    of_class = _of(rows, "quantifier", value, "test")
                     if of_class.num_rows:
                         scores[value].append(_entailment_counts(proving, of_class))
         return {value: _means(triples) for value, triples in scores.items()}
-
-
-def _rows_of_items(table: pa.Table, answers: pa.Table) -> pa.ChunkedArray:
-    """The row of `table` that has the sentence of each answer; null for sentences it lacks."""
-    sentence_ids = table.column("sentence_id").combine_chunks()
-    return pc.index_in(answers.column("item_id"), value_set=sentence_ids)
 
 
 def _entailment_counts(proving: Proving, rows: pa.Table) -> Triple:
@@ -219,11 +202,13 @@ def _entailment_counts(proving: Proving, rows: pa.Table) -> Triple:
     forward = [proof.forward == Outcome.THEOREM for proof in proofs]
     backward = [proof.backward == Outcome.THEOREM for proof in proofs]
     both = [a and b for a, b in zip(forward, backward, strict=True)]
-    return tuple(wilson(sum(flags), len(flags)) for flags in (forward, backward, both))
+    size = len(proofs)
+    return wilson(sum(forward), size), wilson(sum(backward), size), wilson(sum(both), size)
 
 
 def _means(runs: Sequence[Triple]) -> Triple:
-    return tuple(mean_over_runs(intervals) for intervals in zip(*runs, strict=True))
+    first, second, third = zip(*runs, strict=True)
+    return mean_over_runs(first), mean_over_runs(second), mean_over_runs(third)
 
 
 def _of(rows: pa.Table, by: str, value: str, part: str) -> pa.Table:
@@ -289,7 +274,8 @@ def _over_items(rows: Floats, statistic: Callable[[Floats], Floats]) -> Interval
 
 @dataclass(frozen=True)
 class Sygns(Sources):
-    """Data shared by the exhibits of SyGNS; only table 6 needs `prover` and `cache`."""
+    """Data shared by the exhibits of SyGNS; only table 6 needs `prover` and `cache`, as in
+    ``python -m analysis.semantics``."""
 
     prover: str = "none"
     cache: str | None = None
@@ -306,13 +292,11 @@ class Sygns(Sources):
         return self._classes[edition]
 
     @cached_property
-    def meanings(self) -> Meanings | None:
-        """The runs on the first edition with runs, else on the first; None if none has splits."""
+    def meanings(self) -> Meanings:
+        """The runs on the first edition with runs, else on the first; none if none has splits."""
         try:
             editions = self.lake.shown_editions("sygns", "sygns_splits")
         except UserError:
-            return None
-        of_editions = [
-            Meanings(self.lake, self.runs, edition, self.prover, self.cache) for edition in editions
-        ]
+            editions = [""]
+        of_editions = [Meanings(self, edition) for edition in editions]
         return next((meanings for meanings in of_editions if meanings.runs), of_editions[0])

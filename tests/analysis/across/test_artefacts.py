@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from adnominal.analysis.across import audits
-from adnominal.analysis.across.artefacts import Rows, audit, token_table
-from adnominal.conf import UserError
+from adnominal.analysis.across.artefacts import ALONE, MAJORITY, Rows, audit, token_table
+from adnominal.analysis.estimates import Interval
 from tests.rows import rows as records
 from tests.rows import write
 
@@ -30,29 +30,32 @@ UNPREDICTIVE = [f"thing {at // 2}" for at in range(200)]
 
 
 def test_only_inputs_that_give_labels_away_are_above_chance():
-    audited = audit([rows(telling=PREDICTIVE, silent=UNPREDICTIVE)])
-    by_input = {row["input"]: row for row in audited.to_pylist()}
-    predictive, unpredictive = by_input["telling"], by_input["silent"]
-    expected = {"accuracy": 1, "majority": 0.5, "rows": 50, "trained": 150}
-    assert expected.items() <= predictive.items()
-    assert predictive["p_holm"] < 0.01 and predictive["low"] > 0.9
-    assert unpredictive["p_holm"] > 0.05 and unpredictive["low"] < 0.5 < unpredictive["high"]
+    scores: Any
+    scores, sizes = audit([rows(telling=PREDICTIVE, silent=UNPREDICTIVE)])
+    telling, silent = scores["random: telling", ALONE], scores["random: silent", ALONE]
+    assert (telling.estimate, scores["random: telling", MAJORITY]) == (1, 0.5)
+    assert sizes["random: telling", "rows of train"] == 150
+    assert sizes["random: telling", "rows of val"] == telling.n == 50
+    assert scores["random: telling", "p (Holm)"] < 0.01 and telling.low > 0.9
+    assert scores["random: silent", "p (Holm)"] > 0.05 and silent.low < 0.5 < silent.high
 
 
 def test_the_audit_depends_on_sizes_but_not_on_row_order():
     limited_audit = audit([rows(telling=PREDICTIVE)], train_size=60, test_size=30)
-    assert (limited_audit["trained"].to_pylist(), limited_audit["rows"].to_pylist()) == ([60], [30])
+    assert list(limited_audit[1].values()) == [60, 30]
     ordered = rows(telling=PREDICTIVE)
     reversed_rows = Rows(
         **{**vars(ordered), "train": list(ordered.train)[::-1], "test": list(ordered.test)[::-1]}
     )
-    assert audit([reversed_rows], train_size=60, test_size=30).equals(limited_audit)
+    assert audit([reversed_rows], train_size=60, test_size=30) == limited_audit
 
 
 @pytest.mark.parametrize("text", ["x", "", " "])
 def test_constant_inputs_reach_the_majority(text):
-    (audited,) = audit([rows(same=[text] * 200)]).to_pylist()
-    assert (audited["accuracy"], audited["gain"], audited["p"]) == (audited["majority"], 0, 0.5)
+    scores, _ = audit([rows(same=[text] * 200)])
+    accuracy, majority, gain, p, _ = scores.values()
+    assert isinstance(accuracy, Interval)
+    assert (accuracy.estimate, gain, p) == (majority, 0, 0.5)
 
 
 def test_empty_splits_are_refused():
@@ -65,12 +68,13 @@ def test_empty_splits_are_refused():
 
 def test_words_that_predict_labels_are_listed():
     words = token_table(rows(telling=PREDICTIVE), "telling")
-    assert {(r["token"], r["label"]) for r in words.to_pylist()} == {("good", "yes"), ("bad", "no")}
+    pairs = set(zip(words["token"], words["label"], strict=True))
+    assert pairs == {("good", "yes"), ("bad", "no")}
     # All 75 rows have a label that half of all rows have: z = .5 / sqrt(.25 / 75).
-    assert words["z"].to_pylist() == pytest.approx([75**0.5] * 2)
-    assert words["share"].to_pylist() == [1, 1] and words["expected"].to_pylist() == [0.5] * 2
-    assert token_table(rows(telling=PREDICTIVE), "telling", least=76).num_rows == 0
-    assert token_table(rows(silent=UNPREDICTIVE), "silent", least=2).num_rows == 0
+    assert words["z"].to_list() == pytest.approx([75**0.5] * 2)
+    assert words["share"].to_list() == [1, 1] and words["expected"].to_list() == [0.5] * 2
+    assert token_table(rows(telling=PREDICTIVE), "telling", least=76).empty
+    assert token_table(rows(silent=UNPREDICTIVE), "silent", least=2).empty
 
 
 @pytest.fixture(scope="module")
@@ -113,21 +117,20 @@ def lake(tmp_path_factory):
 
 
 def test_rows_of_adept_are_read_by_split(lake):
-    (split,) = audits.adept(lake, "mine")
+    (split,) = audits.declared_splits("adept", lake, "mine")
     assert (split.split, split.part) == ("random", "val")
     at = split.test[0]
     assert split.labels[at] == "impossible" and split.inputs["modifier alone"][at] == "toy"
     assert len(split.train) == 2
-    with pytest.raises(UserError, match="edition=other"):
-        list(audits.adept(lake, "other"))
+    assert list(audits.declared_splits("adept", lake, "other")) == []
 
 
 def test_repeated_rows_of_plane_are_kept(lake):
-    (split,) = audits.plane(lake, "mine")
+    (split,) = audits.declared_splits("plane", lake, "mine")
     assert split.split == "strict" and len(split.train) == 2
     assert [split.inputs["conclusion alone"][at] for at in split.train] == ["car", "car"]
     assert [split.inputs["conclusion alone"][at] for at in split.test] == ["vehicle"]
-    assert list(audits.plane(lake, "other")) == []
+    assert list(audits.declared_splits("plane", lake, "other")) == []
 
 
 def test_asp_is_trained_on_rows_of_the_tuning_edition(lake):

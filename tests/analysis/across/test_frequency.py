@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from adnominal.analysis import regression, slices
 from adnominal.analysis.across import frequency
-from adnominal.analysis.estimates import wilson
+from adnominal.analysis.estimates import Interval, wilson
 from adnominal.conf import UserError
 from tests.rows import write
 
@@ -29,18 +29,25 @@ def test_tenths_never_fall_with_values(values):
     assert [tenth for _, tenth in pairs] == sorted(tenth for _, tenth in pairs)
 
 
+def items(right: list[bool], pairs: list[str]) -> frequency.Items:
+    size = len(right)
+    return frequency.Items("ours", "label", right, pairs, [""] * size, [None] * size, [None] * size)
+
+
 def test_accuracy_by_tenth():
     values = [None, *map(float, range(1, 11))]
-    tenths = frequency.by_tenth(values, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]).to_pylist()
-    assert [row["tenth"] for row in tenths] == list(range(11))
-    assert (tenths[0]["median"], tenths[0]["accuracy"]) == (None, 0)
-    assert (tenths[1]["least"], tenths[1]["greatest"], tenths[1]["accuracy"]) == (1, 1, 1)
-    assert (tenths[1]["low"], tenths[1]["high"]) == (wilson(1, 1).low, 1)
+    answers = items([at % 2 == 1 for at in range(11)], list(map(str, values)))
+    accuracies, ranges = frequency.by_tenth(answers, values)
+    assert list(accuracies) == [("none", "ours"), *((str(at), "ours") for at in range(1, 11))]
+    none, first = accuracies["none", "ours"], accuracies["1", "ours"]
+    assert isinstance(none, Interval) and isinstance(first, Interval)
+    assert none.estimate == 0 and ("ours, tenth 0", "median") not in ranges
+    assert (ranges["ours, tenth 1", "least"], ranges["ours, tenth 1", "greatest"]) == (1, 1)
+    assert (first.estimate, first.low, first.high) == (1, wilson(1, 1).low, 1)
     # Items of one pair count once.
-    all_items = frequency.by_tenth([1.0] * 40, [1] * 40, ["red car"] * 20 + ["fake gun"] * 20)
-    assert all_items["low"].to_pylist() == [wilson(2, 2).low]
-    with pytest.raises(ValueError, match="1 values for 2 items"):
-        frequency.by_tenth([1.0], [1, 0])
+    twice = items([True] * 40, ["red car"] * 20 + ["fake gun"] * 20)
+    (all_items,) = frequency.by_tenth(twice, [1.0] * 40)[0].values()
+    assert isinstance(all_items, Interval) and all_items.low == wilson(2, 2).low
 
 
 def test_the_slope_is_that_of_a_two_by_two_table():

@@ -33,11 +33,11 @@ def write_lake(root, pairs):
 def test_agreement_weights_pairs_by_their_counts():
     pairs, other = Counter(PAIRS), Counter(PAIRS) + Counter({("red", "dog"): 2, ("big", "car"): 1})
     same = parsers.agreement(pairs, pairs)
-    assert (same.f, same.top) == (1, 1)
-    assert (same.adjectives, same.nouns) == pytest.approx((1, 1))
+    assert (same["f"], same["top"]) == (1, 1)
+    assert (same["adjectives"], same["nouns"]) == pytest.approx((1, 1))
     figures = parsers.agreement(pairs, other)
-    assert figures.f == pytest.approx(20 / 23)
-    assert figures.top == pytest.approx(3 / 4)
+    assert figures["f"] == pytest.approx(20 / 23)
+    assert figures["top"] == pytest.approx(3 / 4)
 
 
 def test_tables_compare_pairs_and_datasets_of_two_lakes(tmp_path):

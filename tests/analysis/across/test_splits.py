@@ -13,33 +13,43 @@ RIGHT = pa.table({"gold": list("aabb"), "predicted": list("aaba"), "group": list
 WRONG = pa.table({"gold": list("ab"), "predicted": list("bb"), "group": list("wx")})
 
 
+def compared(leaking: pa.Table, leak_free: pa.Table) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The accuracies and the numbers of rows, by column."""
+    sides = (("random", leaking), ("noun_disjoint", leak_free))
+    accuracies, sizes = splits.compare_splits("Accuracy", "ADEPT", "ours", *sides)
+    name = "ADEPT, ours: random less noun_disjoint"
+    assert {row for row, _ in (*accuracies.values, *sizes.values)} == {name}
+    return (
+        {column: value for (_, column), value in accuracies.values.items()},
+        {column: value for (_, column), value in sizes.values.items()},
+    )
+
+
 def test_a_leaking_split_is_compared_with_a_leak_free_one():
-    row = splits.split_rows("adept", "ours", ("random", RIGHT), ("noun_disjoint", WRONG))
-    assert (row["leaking"], row["leaking_rows"], row["leaking_accuracy"]) == ("random", 4, 0.75)
-    assert (row["leak_free_majority"], row["leak_free_accuracy"]) == (0.5, 0.5)
+    accuracies, sizes = compared(RIGHT, WRONG)
+    assert (sizes["rows, leaking"], accuracies["leaking"]) == (4, 0.75)
+    assert (accuracies["majority, leak-free"], accuracies["leak-free"]) == (0.5, 0.5)
     without_groups = difference(wilson(3, 4), wilson(1, 2))
     # The interval is wider because it is corrected for the small number of groups.
-    assert row["difference"] == 0.25 and row["low"] < without_groups.low
-    assert row["low"] < 0 < row["high"]
+    interval = accuracies["difference"]
+    assert interval.estimate == 0.25 and interval.low < without_groups.low
+    assert interval.low < 0 < interval.high and interval.n == 6
 
 
 def test_answers_of_several_runs_to_an_item_are_one_group():
-    def row(answers):
-        return splits.split_rows("adept", "ours", ("random", answers), ("noun_disjoint", WRONG))
-
-    thrice = pa.concat_tables([RIGHT] * 3)
-    assert row(thrice)["low"] == pytest.approx(row(RIGHT)["low"])
-    assert row(thrice)["leaking_rows"] == 12
+    accuracies, sizes = compared(pa.concat_tables([RIGHT] * 3), WRONG)
+    once, _ = compared(RIGHT, WRONG)
+    assert accuracies["difference"].low == pytest.approx(once["difference"].low)
+    assert sizes["rows, leaking"] == 12
 
 
 def test_rows_are_compared_by_words_seen_in_training():
-    sides: dict[str, list[str | None]] = {
-        "noun": ["seen", "seen", "unseen", None],
-        "adjective": ["unseen"] * 4,
-    }
-    (row,) = splits.seen_rows("plane", "ours", RIGHT, sides)
-    assert (row["leaking"], row["leaking_rows"], row["leaking_accuracy"]) == ("seen noun", 2, 1)
-    assert (row["leak_free"], row["leak_free_rows"]) == ("unseen noun", 1)
+    sides: list[str | None] = ["seen", "seen", "unseen", None]
+    accuracies, sizes = splits.seen_and_unseen("PLANE", "ours", RIGHT, "noun", sides)
+    name = "PLANE, ours: seen noun less unseen noun"
+    assert accuracies.values[name, "leaking"] == 1
+    assert sizes.values == {(name, "rows, leaking"): 2, (name, "rows, leak-free"): 1}
+    assert not list(splits.seen_and_unseen("PLANE", "ours", RIGHT, "adjective", ["unseen"] * 4))
 
 
 def test_words_of_the_training_part_are_collected(tmp_path):
@@ -79,9 +89,6 @@ def test_plane_also_has_hypernyms_of_a_fold(tmp_path):
     write(lake, "plane_splits", parts)
     fold_words = splits.trained_words(lake, "plane_items", "mine", "strict", "2")
     assert fold_words["hypernym"] == {"a"} and fold_words["pair"] == {"red car"}
-    findings = splits.split_words(lake, "plane_items", "mine", "strict", "2")
-    assert findings.known_rows["train", "test", "hypernym"] == 0
-    assert findings.known_rows["train", "test", "pair"] == 1
     with pytest.raises(UserError, match=r"fold=3 part=train: no rows in .* plane_splits"):
         splits.trained_words(lake, "plane_items", "mine", "strict", "3")
     write(lake, "plane_splits", [{**split, "part": "test", "item_id": "gone"}])

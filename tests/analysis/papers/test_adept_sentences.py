@@ -8,7 +8,7 @@ import pytest
 
 from adnominal.analysis.editions import open_lake
 from adnominal.analysis.papers.adept import PAGE, sentences
-from adnominal.analysis.papers.adept.sentences import ScoredPair, surprisal
+from adnominal.analysis.papers.adept.sentences import measures, surprisal
 from adnominal.analysis.papers.exhibits import Missing
 from adnominal.training.finished_runs import Run, Runs
 from tests.rows import adept_row, write
@@ -102,7 +102,10 @@ def test_surprisal_is_that_of_all_tokens_of_a_word_with_its_space():
     text = "A steam-driven engine."
     assert surprisal(text, "steam-driven", own) == 5
     assert surprisal(text, "Engine", own) == 4.5
-    assert surprisal(text, "steam", own) is None
-    pair = ScoredPair({"sentence1": "A key.", "sentence2": text, "noun": "engine"}, ([], own))
-    assert pair.surprisal("noun", 1) is None
-    assert pair.surprisal("noun", 2) == 4.5
+    assert math.isnan(surprisal(text, "steam", own))
+    row = {"sentence1": "A key.", "sentence2": text, "modifier": "steam-driven", "noun": "engine"}
+    of_row = measures(row, [("A", 0, -1.0)], own)
+    assert math.isnan(of_row["noun without the adjective"])
+    assert of_row["noun with the adjective"] == 4.5
+    assert of_row["whole sentences"] == -18.5
+    assert of_row["all words but the adjective"] == -13.5

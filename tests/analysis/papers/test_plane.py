@@ -1,14 +1,17 @@
 import csv
 import gzip
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from adnominal.analysis.editions import Lake
+from adnominal.analysis.estimates import wilson
 from adnominal.analysis.page import figures
 from adnominal.analysis.papers.plane import dataset, fine_tuned, subwords
 from adnominal.analysis.papers.plane.sources import FineTuned, Plane
+from adnominal.analysis.papers.published import table as published
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Run, Runs
@@ -37,17 +40,13 @@ def items(*cells: tuple[str, int, int]) -> pa.RecordBatch:
     )
 
 
-def test_rules_are_checked_by_class_and_type():
-    checks = dataset.rule_check(
+def test_entailed_rows_are_counted_by_class_and_type():
+    shares, sizes = dataset.entailed_shares(
         [items(("O", 3, 1), ("I", 1, 1)), items(("I", 1, 1), ("S", 3, 1), ("S", 3, 0))]
-    ).to_pylist()
-    assert [(r["class"], r["inference_type"], r["rows"], r["agrees"]) for r in checks] == [
-        ("I", 1, 2, True),
-        ("S", 3, 2, False),
-        ("O", 3, 1, True),
-    ]
-    with pytest.raises(ValueError, match="no rows"):
-        dataset.rule_check([])
+    )
+    first, third = "AN entails N", "AN entails A h(N)"
+    assert list(shares.items()) == [((first, "I"), 1), ((third, "S"), 0.5), ((third, "O"), 1)]
+    assert list(sizes.values()) == [2, 2, 1]
 
 
 def test_quantiles_of_pmi_are_by_class(tmp_path):
@@ -66,17 +65,26 @@ def test_quantiles_of_pmi_are_by_class(tmp_path):
 
 
 def test_accuracy_is_related_to_the_share_of_split_items():
-    points = subwords.subword_accuracy(
-        ITEMS, [True, False, True, True, False], list("12112"), tokenize
-    )
-    by_cell = {(r["class"], r["fold"]): r for r in points.to_pylist()}
-    assert (by_cell["O", "1"]["split"], by_cell["O", "2"]["split"]) == (0.0, 1.0)
-    assert (by_cell["O", "1"]["accuracy"], by_cell["O", "2"]["accuracy"]) == (1.0, 0.0)
-    assert (by_cell["S", "1"]["split_adjective"], by_cell["S", "1"]["split_noun"]) == (1.0, 0.0)
+    answers = {
+        "fold": list("12112"),
+        "gold": ["entailed"] * 5,
+        "predicted": ["entailed", None, "entailed", "entailed", "not entailed"],
+    }
+    answered = pa.table({**{name: ITEMS[name] for name in ITEMS.column_names}, **answers})
+    split = subwords.split_items(answered, tokenize)
+    assert split["split_adjective"].to_list() == [False, True, False, True, True]
+    assert split["split_noun"].to_list() == [False, True, False, False, True]
+    by_class = subwords.by_class_and_fold(split)
+    share, accuracy = "share of items with a word of several subwords", "accuracy"
+    assert by_class["O"] == {
+        ("fold 1", share): 0.0,
+        ("fold 1", accuracy): wilson(1, 1),
+        ("fold 2", share): 1.0,
+        ("fold 2", accuracy): wilson(0, 1),
+    }
     # All items of S are split and those of I are in one fold, so only O has a line.
-    assert subwords.subword_lines(points) == {"O": (1.0, -1.0)}
-    with pytest.raises(ValueError, match="5 items, 1 answers, 5 folds"):
-        subwords.subword_accuracy(ITEMS, [True], list("11122"), tokenize)
+    lines = {kind: subwords.line(cells) for kind, cells in by_class.items()}
+    assert lines == {"I": None, "S": None, "O": (1.0, -1.0)}
 
 
 def test_shared_subwords_are_counted_by_class():
@@ -104,11 +112,12 @@ def test_table_1_is_reproduced_from_the_release(shared_data):
             kind = {"N": "S"}.get(row["adj_class"], row["adj_class"])
             cells.append((kind, ends.index(conclusion) + 1, int(row["label"])))
         batches.append(items(*cells))
-    checks = dataset.rule_check(batches).to_pylist()
-    assert len(checks) == 9 and all(row["agrees"] for row in checks)
-    total = sum(row["rows"] for row in checks)
+    sizes: Any
+    shares, sizes = dataset.entailed_shares(batches)
+    assert shares == {cell: rule.value for cell, rule in published("plane", "table 1").items()}
+    total = sum(sizes.values())
     assert total == sum(batch.num_rows for batch in batches) > 120_000
-    assert 2 * sum(row["entailed"] for row in checks) == total
+    assert 2 * sum(sizes[cell] for cell, share in shares.items() if share == 1) == total
 
 
 def test_runs_on_the_release_are_preferred_to_newer_ones(tmp_path):

@@ -99,9 +99,7 @@ def test_the_edition_is_requested_or_that_of_the_runs(tmp_path):
     runs = Runs((Run(id="trained", job="finetune", ended=1, params=params, group="g"),))
 
     def edition(requested: str | None, stored_runs: Runs) -> str:
-        meanings = sources.Sygns(open_lake(lake, requested), stored_runs).meanings
-        assert meanings is not None
-        return meanings.edition
+        return sources.Sygns(open_lake(lake, requested), stored_runs).meanings.edition
 
     assert edition(None, runs) == "paper"
     assert edition("published", runs) == "published"

@@ -5,7 +5,7 @@ import pytest
 from adnominal.analysis.editions import open_lake
 from adnominal.analysis.papers.adept.sources import with_brackets
 from adnominal.analysis.papers.exhibits import Missing
-from adnominal.analysis.papers.sygns.sources import Meanings
+from adnominal.analysis.papers.sygns.sources import Sygns
 from adnominal.analysis.rows import seeded_order
 from adnominal.training.finished_runs import find_runs, groups
 from tests.analysis.report.cells import examples, findings, ours, row_of, status
@@ -126,7 +126,7 @@ def test_sygnss_page_shows_the_scores_of_meanings(built):
 def test_entailment_is_proved_on_request(report_inputs):
     pytest.importorskip("cvc5")
     lake = open_lake(report_inputs[0])
-    meanings = Meanings(lake, find_runs(report_inputs[1]), "demo", "cvc5")
+    meanings = Sygns(lake, find_runs(report_inputs[1]), "cvc5").meanings
     entailed = meanings.entailment(meanings.group("gru", "fol"))
     assert entailed["EXI"][2].estimate == 1.0 and entailed["UNI"][2].estimate == 0.0
 
