@@ -126,6 +126,8 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
     ) -> None:
         self.learner = learner
         self.answers = True
+        # Called with the number of rows of each batch that this process has answered.
+        self.advance: Callable[[int], None] = lambda rows: None
         self._figures = figures
         self._evaluated: Rows | None = None
         self.sampler: _Sampler | None = None
@@ -304,6 +306,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
                 answers = encode_texts(self.learner.texts(model, batch), self.args.device)
             else:
                 answers = terms
+        self.advance(len(answers))
         return None, answers, terms
 
     def evaluation_loop(self, dataloader: Any, *args: Any, **kwargs: Any) -> Any:
@@ -329,6 +332,8 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
             output = self.predict(rows_by_length(self.learner, part))
         finally:
             self.compute_metrics = metrics
+            # accelerate would keep the rows of every part until the end.
+            self.accelerator._dataloaders.clear()
         return self._evaluation(output.predictions, output.label_ids)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:

@@ -30,12 +30,12 @@ from adnominal.training.evaluation import figures_line
 from adnominal.training.files import cache_folder, check_folder, replace_text
 from adnominal.training.models.loading import resolve
 from adnominal.training.runs import Runs, folder_name
-from adnominal.training.sharding import read_deepspeed, stage_of
+from adnominal.training.sharding import read_deepspeed
 from adnominal.training.tasks import Dataset, Examples, Task
 from adnominal.training.tracking import Run
 
 JOB = "score"
-# Rows of a chunk: processes divide the chunks, and a killed run repeats at most one each.
+# Rows of a chunk, of which a killed run repeats at most one.
 CHUNK = 512
 log = logging.getLogger("adnominal")
 
@@ -97,10 +97,7 @@ def score(settings: ScoreSettings) -> None:
     mlflow_file = Path(settings.out) / f"{conf.settings_hash({'cells': folders})}.mlflow.json"
     models = len({cell.work.source.name for cell in cells})
     name = settings.run_name or f"{models} models on {', '.join(settings.tasks)}"
-    with (
-        launch.group(stage_of(settings.deepspeed) == 3),
-        runs.group(name, mlflow_file, len(cells)) as parent,
-    ):
+    with runs.group(name, mlflow_file, len(cells)) as parent:
         results = results_of(runs, settings, [cell.work for cell in cells], parent)
         if launch.rank() == 0:
             _report(cells, results, undefined_cells, parent)

@@ -4,8 +4,10 @@ A row of the table predictions has in `scores` the log-probability of each text 
 `text` those of its tokens (`training.asking.sentences`).
 """
 
+import contextlib
 import functools
 import os
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ from adnominal.training.runs import Runs, folder_name
 from adnominal.training.sharding import read_deepspeed, stage_of
 
 JOB = "logprob"
-# Rows of a chunk: processes divide the chunks, and a killed run repeats at most one each.
+# Rows of a chunk, of which a killed run repeats at most one.
 _CHUNK = 512
 _Floats = npt.NDArray[np.float64]
 
@@ -37,8 +39,7 @@ def score_texts(settings: ScoreSettings) -> None:
     """Score the texts of a table by each model; a killed run continues where it was."""
     all_work = [prepare(settings, uri) for uri in settings.uris]
     runs = Runs(JOB, settings, settings.experiment or JOB)
-    with launch.group(False):
-        results = results_of(runs, settings, all_work)
+    results = results_of(runs, settings, all_work)
     if launch.rank() == 0:
         for work, result in zip(all_work, results, strict=True):
             print(work.label)
@@ -88,9 +89,10 @@ def prepare(settings: ScoreSettings, uri: str) -> Work:
     if not (folder / "rows").exists():
         check(query)
 
-    def load() -> SentenceScorer:
+    @contextlib.contextmanager
+    def load() -> Iterator[SentenceScorer]:
         model.load(settings.precision)
-        return SentenceScorer(source, model)
+        yield SentenceScorer(source, model)
 
     return Work(
         source,

@@ -84,7 +84,7 @@ def test_a_classifier_in_a_pickle_gives_the_same_scores(tuned, tmp_path):
     copy = with_pickle(trained, tmp_path / "pickled")
     first, second = pa.array(["A dog runs."]), pa.array(["A fake dog runs."])
     expected, found = (
-        scores(classifier(resolve(os.fspath(model))), first, second) for model in (trained, copy)
+        scores(resolve(os.fspath(model)), first, second) for model in (trained, copy)
     )
     # Weights in other places of memory may be added in another order.
     np.testing.assert_allclose(found, expected, atol=1e-6)
@@ -197,7 +197,7 @@ def test_zero3_refuses_pickles_and_names_the_remedy(folder, adept_lake, tuned, t
     assert "\n" not in str(error.value)
     trained = with_pickle(run_folder(tuned / "out") / "model", tmp_path / "trained")
     with pytest.raises(UserError, match=r"deepspeed=zero3: .*expected safetensors"):
-        classifier(resolve(os.fspath(trained)), deepspeed="zero3")
+        classifier(resolve(os.fspath(trained)), deepspeed="zero3").__enter__()
     # What the message says works.
     for part in (AutoModel, AutoTokenizer):
         part.from_pretrained(folder).save_pretrained(tmp_path / "safe")
