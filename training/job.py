@@ -172,8 +172,7 @@ def train(run: TrainingRun, record: Run) -> Outcome:
     from adnominal.training.models.encoders import PairLearner
 
     settings, learner = run.settings, run.learner
-    with launch.first_on_machine():
-        learner.prepare()
+    learner.prepare()
     truncated_counts = learner.truncated()
     if launch.rank() == 0 and any(truncated_counts.values()):
         log.info("texts longer than the token limit were cut: %s", truncated_counts)

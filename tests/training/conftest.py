@@ -16,7 +16,7 @@ from tests.training.tasks import lake as tables
 
 NOUNS = ("dog", "gun", "house", "idea", "candidate", "boat", "horse", "river")
 # Settings of a run that writes nothing outside its folder.
-UNRECORDED = ("tracking=none", "cache=none", "predictions=false")
+UNRECORDED = ("tracking=none", "predictions=false")
 # Each adjective determines its label, so that a model can learn it.
 ADJECTIVES = (("fake", 0), ("dead", 1), ("brown", 2), ("fast", 3), ("large", 2), ("old", 2))
 VERBS = ("runs", "works", "wins", "exists", "falls")

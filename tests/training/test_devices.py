@@ -199,7 +199,7 @@ def test_a_grid_on_two_devices_resumes_and_reports_failures(
     out = tmp_path / "out"
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     words = [f"lake={adept_lake}", f"model={tiny_encoder}", f"out={out}", f"tracking={store}"]
-    words += ["log_model=false", "cache=none", "num_train_epochs=1", "batch_size=40", "devices=2"]
+    words += ["log_model=false", "num_train_epochs=1", "batch_size=40", "devices=2"]
     # The second run diverges.
     failure = r"^1 of 2 runs failed: learning_rate=1e\+30 seed=0 \(the loss is not a number"
     grid_settings = settings(*words, "grid.learning_rate=[1e-3,1e30]")

@@ -112,7 +112,6 @@ class Work:
         summary: returns what ``result.json`` says of the answers, from them and the run's id, in
             the first process; ``figures`` are shares and scores.
         sources: the tables that MLflow records, if they are known before the rows are read.
-        cache: a folder of tokenised texts, if any.
         whole_texts: whether texts are cut only to the model's maximum, not to that of training.
         load: provides what answers the rows; by default a classifier, or a writer of meanings.
     """
@@ -126,7 +125,6 @@ class Work:
     rows: Callable[[Run], Rows]
     summary: Callable[[Answers, str], dict[str, Any]]
     sources: Sequence[Source] = ()
-    cache: Path | None = None
     whole_texts: bool = False
     load: Callable[[], AbstractContextManager[Any]] | None = None
 
@@ -170,7 +168,7 @@ def _encoded_chunks(
 
     def read(number: int) -> tuple[int, Chunk, Any]:
         chunk = rows.read(number)
-        return number, chunk, model.encode(chunk.examples, limit, work.cache)
+        return number, chunk, model.encode(chunk.examples, limit)
 
     with ThreadPoolExecutor(1) as reader:
         following = reader.submit(read, chunks[0]) if chunks else None

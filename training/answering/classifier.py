@@ -47,10 +47,8 @@ class Classifier:
         """The maximum number of tokens of a text."""
         return int(self.learner.limit)
 
-    def encode(
-        self, examples: Examples, limit: int | None = None, cache: Path | None = None
-    ) -> Any:
-        """Tokenise examples, cut to `limit` or the model's limit; `cache` is a folder of tokens.
+    def encode(self, examples: Examples, limit: int | None = None) -> Any:
+        """Tokenise examples, cut to `limit` or the model's limit.
 
         The task's labels are dropped, because the model may have other labels.
         """
@@ -58,7 +56,6 @@ class Classifier:
         rows = dataclasses.replace(examples, labels=None, gold=None, targets=None)
         learner.dataset = dataclasses.replace(learner.dataset, parts={PART: rows})
         learner.limit = limit or self.limit
-        learner.cache = cache
         learner.prepare()
         return learner
 

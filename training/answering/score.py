@@ -27,7 +27,7 @@ from adnominal.training.answering.sentences import score_texts
 from adnominal.training.answering.settings import ScoreSettings
 from adnominal.training.answering.targets import Target
 from adnominal.training.evaluation import figures_line
-from adnominal.training.files import cache_folder, check_folder, replace_text
+from adnominal.training.files import check_folder, replace_text
 from adnominal.training.models.loading import resolve
 from adnominal.training.runs import Runs, folder_name
 from adnominal.training.sharding import read_deepspeed
@@ -111,7 +111,6 @@ def prepare(settings: ScoreSettings) -> tuple[list[Cell], dict[tuple[str, str], 
     """
     launch.environment()
     check_folder("out", Path(settings.out))
-    cache_folder(settings.cache)
     read_deepspeed(settings.deepspeed)
     models = [
         scored_model(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris
@@ -184,7 +183,6 @@ def _cell(model: ScoredModel, target: Target, settings: ScoreSettings, content: 
         rows=lambda run: ExampleRows(dataset),
         summary=summary,
         sources=dataset.sources,
-        cache=cache_folder(settings.cache),
         # The token limit of training applies only to the model's own task: PLANE's twelve tokens
         # would cut off the hypothesis of most pairs.
         whole_texts=reading is not None and settings.max_length is None and not own_task,

@@ -16,7 +16,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -285,9 +284,7 @@ class SentenceScorer:
     source: ModelSource
     model: SentenceModel
 
-    def encode(
-        self, examples: Examples, limit: int | None = None, cache: Path | None = None
-    ) -> EncodedTexts:
+    def encode(self, examples: Examples, limit: int | None = None) -> EncodedTexts:
         """Tokenise the one or two texts of each row."""
         columns = [examples.first.to_pylist()]
         if examples.second is not None:

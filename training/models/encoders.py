@@ -12,7 +12,6 @@ import numpy as np
 
 from adnominal.conf import UserError
 from adnominal.training.batching import Ids, layout
-from adnominal.training.files import cache_folder
 from adnominal.training.models.learner import SOFT, Learner
 from adnominal.training.models.pickled import check_pickled, is_pickled, weight_names
 from adnominal.training.models.pretrained import (
@@ -85,39 +84,6 @@ def pad_batch(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
     return {name: torch.from_numpy(column) for name, column in columns.items()}
 
 
-class TokenLearner(Learner):
-    """Base class of learners with transformers' models: a tokenizer, and each part as tokens."""
-
-    config: Any
-    tokenizer: Any
-
-    def __init__(self, dataset: Dataset, cache: str | None) -> None:
-        self.dataset = dataset
-        self.cache = cache_folder(cache)
-        self._tokens: dict[str, Tokens] = {}
-
-    def lengths(self, part: str) -> Ids:
-        """Return the number of tokens of each example, including special ones."""
-        return self._tokens[part].lengths
-
-    def truncated(self) -> dict[str, int]:
-        return {part: tokens.truncated for part, tokens in self._tokens.items()}
-
-    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
-        """Write a folder that transformers' automatic classes load.
-
-        For a model with adapters, write only these, with the name of their base model.
-        """
-        with quiet_loading():
-            if weights is None or weights:
-                model.save_pretrained(
-                    folder, state_dict=weights and dict(weights), **_adapters_alone(model)
-                )
-        self.config.architectures = [type(base_model(model)).__name__]
-        self.config.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-
-
 def _adapters_alone(model: Any) -> dict[str, bool]:
     """The option that PEFT's `save_pretrained` takes beside transformers'.
 
@@ -127,17 +93,17 @@ def _adapters_alone(model: Any) -> dict[str, bool]:
     return {"save_embedding_layers": False} if hasattr(model, "peft_config") else {}
 
 
-class PairLearner(TokenLearner):
+class PairLearner(Learner):
     """An encoder with a new classification head, and a dataset of one or two texts per example.
 
-    Examples are truncated to max_length=, else to the paper's limit, else to the model's. Tokenised
-    parts are cached below the folder `cache`.
+    Examples are truncated to max_length=, else to the paper's limit, else to the model's.
     """
 
     auto_class, task_type = "AutoModelForSequenceClassification", "SEQ_CLS"
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
-        super().__init__(dataset, settings.cache)
+        self.dataset = dataset
+        self._tokens: dict[str, Tokens] = {}
         self.name = self.pretrained = settings.model
         self._settings = settings
         # A dry run needs no weights.
@@ -162,11 +128,18 @@ class PairLearner(TokenLearner):
         set_template(tokenizer, config)
 
     def prepare(self) -> None:
-        """Tokenise the parts, or read them from the cache."""
+        """Tokenise the parts."""
         self._tokens = {
-            part: encode(self.tokenizer, examples.first, examples.second, self.limit, self.cache)
+            part: encode(self.tokenizer, examples.first, examples.second, self.limit)
             for part, examples in self.dataset.parts.items()
         }
+
+    def lengths(self, part: str) -> Ids:
+        """Return the number of tokens of each example, including special ones."""
+        return self._tokens[part].lengths
+
+    def truncated(self) -> dict[str, int]:
+        return {part: tokens.truncated for part, tokens in self._tokens.items()}
 
     def parameters(self) -> int:
         return sum(p.numel() for p in self._outline.parameters())
@@ -319,6 +292,20 @@ class PairLearner(TokenLearner):
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
         """Return the logits, computed here if the batch has no labels."""
         return self.logits(model, batch) if logits is None else logits
+
+    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
+        """Write a folder that transformers' automatic classes load.
+
+        For a model with adapters, write only these, with the name of their base model.
+        """
+        with quiet_loading():
+            if weights is None or weights:
+                model.save_pretrained(
+                    folder, state_dict=weights and dict(weights), **_adapters_alone(model)
+                )
+        self.config.architectures = [type(base_model(model)).__name__]
+        self.config.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
 
     def merge(self, folder: Path, merged: Path) -> None:
         """Write the whole model of `folder`, with adapters merged into the weights."""

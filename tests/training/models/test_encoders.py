@@ -17,7 +17,7 @@ LABELS = 5
 
 
 def learner(lake: str, *arguments: str) -> PairLearner:
-    settings = conf.load(Settings, ["task.name=adept", f"lake={lake}", "cache=none", *arguments])
+    settings = conf.load(Settings, ["task.name=adept", f"lake={lake}", *arguments])
     pair_learner = PairLearner(task(settings.task).load(lake), settings)
     pair_learner.prepare()
     return pair_learner
