@@ -13,7 +13,7 @@ import numpy as np
 from adnominal.conf import UserError
 from adnominal.training.batching import Ids, layout
 from adnominal.training.models.learner import SOFT, Learner
-from adnominal.training.models.pickled import check_pickled, is_pickled, weight_names
+from adnominal.training.models.pickled import check_pickled
 from adnominal.training.models.pretrained import (
     EMBEDDED,
     base_model,
@@ -147,28 +147,10 @@ class PairLearner(Learner):
     def trained_count(self) -> int:
         import torch
 
+        # A pooler that the weights lack is trained too, but here they are not read.
         with torch.device("meta"):
-            outline = self._outline
-            model = self._prepared_model(outline, self._missing_poolers(outline))
+            model = self._prepared_model(self._outline, set())
         return sum(p.numel() for p in model.parameters() if p.requires_grad)
-
-    def _missing_poolers(self, model: Any) -> set[str]:
-        """Return the weights of a pooler that a model in a folder lacks, by its files' headers."""
-        from adnominal.training.models.lazy_weights import lazy_weights
-
-        if not Path(self._path).is_dir():  # A dry run does not download weights.
-            return set()
-        try:
-            if is_pickled(self._path):
-                names = weight_names(self._path)
-            else:
-                names = set(lazy_weights(self._path))
-        except (OSError, RuntimeError, UserError):  # Reported when weights are loaded.
-            return set()
-        prefix = f"{_body_name(model)}."
-        present = {name.removeprefix(prefix) for name in names}
-        bodies = (name for name, _ in model.named_parameters() if _of_body(model, name))
-        return {n for n in bodies if "pooler" in n and n.removeprefix(prefix) not in present}
 
     @property
     def _outline(self) -> Any:

@@ -117,10 +117,8 @@ def test_a_pooler_that_the_weights_lack_is_trained_with_the_head(
 
     folder = shutil.copytree(tiny_encoder, tmp_path / "masked")
     AutoModelForMaskedLM.from_pretrained(tiny_encoder).save_pretrained(folder)
-    frozen = learner(adept_lake, f"model={folder}", "freeze=true")
-    model = frozen.model(0)
+    model = learner(adept_lake, f"model={folder}", "freeze=true").model(0)
     trained = {name for name, p in model.named_parameters() if p.requires_grad}
-    assert frozen.trained_count() == sum(p.numel() for p in model.parameters() if p.requires_grad)
     assert trained == {
         "bert.pooler.dense.weight",
         "bert.pooler.dense.bias",
