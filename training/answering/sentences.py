@@ -23,7 +23,7 @@ from adnominal.training import launch, metrics
 from adnominal.training.answering.answers import Answers, Work
 from adnominal.training.answering.job import results_of
 from adnominal.training.answering.settings import ScoreSettings
-from adnominal.training.answering.table_rows import Query, check, staged_rows, text_columns
+from adnominal.training.answering.table_rows import Query, check, columns, staged_rows
 from adnominal.training.files import check_folder
 from adnominal.training.models.loading import resolve
 from adnominal.training.runs import Runs, folder_name
@@ -64,11 +64,11 @@ def prepare(settings: ScoreSettings, uri: str) -> Work:
     assert settings.table is not None
     source = resolve(uri, settings.tracking)
     model = sentence_model(source, settings.masking)
-    columns = text_columns(
-        settings.table, item=settings.item, first=settings.first, second=settings.second
+    text_columns = columns(
+        settings.table, None, item=settings.item, first=settings.first, second=settings.second
     )
     version = arrow.version(settings.lake, settings.table) or 0
-    query = Query(settings.lake, settings.table, version, columns, settings.where)
+    query = Query(settings.lake, settings.table, version, text_columns, settings.where)
     content = source.content()
     # Only masked models mask.
     masking = settings.masking if model.kind == "masked" else ""
@@ -80,7 +80,7 @@ def prepare(settings: ScoreSettings, uri: str) -> Work:
         "version": version,
         "lake": settings.lake if "://" in settings.lake else os.path.abspath(settings.lake),
         "where": settings.where,
-        "columns": asdict(columns),
+        "columns": asdict(text_columns),
         "limit": settings.limit,
         "seed": settings.seed,
         "precision": settings.precision,
@@ -110,7 +110,7 @@ def prepare(settings: ScoreSettings, uri: str) -> Work:
             "model_name": source.name,
             "model_content": content,
             "kind": model.kind,
-            "columns": asdict(columns),
+            "columns": asdict(text_columns),
             "table_version": version,
             "processes": launch.world_size(),
         },
