@@ -135,18 +135,11 @@ def _spread(
 
     Return the reasons of failed runs by folder.
     """
-    queue = [
-        devices.QueuedRun(run.label, run.settings, run.folder)
-        for run in runs
-        if not records.is_finished(run.folder)
-    ]
+    queue = [run for run in runs if not records.is_finished(run.folder)]
     available = devices.of_settings(settings)
     if len(queue) < 2 or not devices.are_shared(available):
         return {}
-    plans = {run.folder: _plan(run) for run in runs}
-    return devices.spread(
-        queue, available, lambda queued: records.announce(plans[queued.folder], parent)
-    )
+    return devices.spread(queue, available, lambda run: records.announce(_plan(run), parent))
 
 
 def _plan(run: TrainingRun) -> Plan:
