@@ -279,7 +279,6 @@ def shape(
         max_target=max_target,
         beam=settings.beam,
         length_penalty=settings.length_penalty,
-        input_feeding=settings.architecture == "gru",
     )
 
 
