@@ -38,7 +38,6 @@ from adnominal.training.models.pretrained import (
 )
 from adnominal.training.tasks import Examples
 
-MASKINGS = ("word", "token")
 # A batch of longer texts has fewer rows: logits of all its tokens are in memory at once.
 _TOKENS_PER_ROW = 64
 
