@@ -98,8 +98,12 @@ class Server(TemplateAPI):  # type: ignore[misc]
     """
 
     endpoint: ClassVar[str]
-    read_answer: ClassVar[Callable[[Mapping[str, Any]], Outcome]]
     key_name: ClassVar[str] = LOCAL_KEY
+
+    @staticmethod
+    def read_answer(body: Mapping[str, Any]) -> Outcome:
+        """Read an answer in the server's protocol."""
+        raise NotImplementedError
 
     def __init__(
         self,

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 
 from adnominal.conf import UserError
-from adnominal.training.batching import Ids, layout
+from adnominal.training.batching import Ids
 from adnominal.training.models.learner import SOFT, Learner
 from adnominal.training.models.pickled import check_pickled
 from adnominal.training.models.pretrained import (
@@ -24,7 +24,7 @@ from adnominal.training.models.pretrained import (
     maximum_length,
     quiet_loading,
 )
-from adnominal.training.models.tokens import Tokens, encode
+from adnominal.training.models.tokens import encode, lengths
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import Dataset
 
@@ -66,24 +66,6 @@ def set_template(tokenizer: Any, config: Any) -> None:
     )
 
 
-def pad_batch(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
-    """Return rows of `tokens` as a batch: input_ids, attention_mask and any token_type_ids.
-
-    The tensors are on the CPU and as wide as the longest row.
-    """
-    import torch
-
-    left = tokenizer.padding_side == "left"
-    multiple = 8 if torch.cuda.is_available() else 1
-    where = layout(tokens.offsets, indices, pad_left=left, multiple=multiple)
-    columns = {"input_ids": where.fill(tokens.ids, tokenizer.pad_token_id)}
-    # In decoders, the padding id may also be a word's, so the mask does not follow from the ids.
-    columns["attention_mask"] = where.mask.astype(np.int64)
-    if tokens.types is not None:
-        columns["token_type_ids"] = where.fill(tokens.types, 0)
-    return {name: torch.from_numpy(column) for name, column in columns.items()}
-
-
 def _adapters_alone(model: Any) -> dict[str, bool]:
     """The option that PEFT's `save_pretrained` takes beside transformers'.
 
@@ -103,7 +85,6 @@ class PairLearner(Learner):
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
         self.dataset = dataset
-        self._tokens: dict[str, Tokens] = {}
         self.name = self.pretrained = settings.model
         self._settings = settings
         # A dry run needs no weights.
@@ -129,17 +110,18 @@ class PairLearner(Learner):
 
     def prepare(self) -> None:
         """Tokenise the parts."""
-        self._tokens = {
-            part: encode(self.tokenizer, examples.first, examples.second, self.limit)
-            for part, examples in self.dataset.parts.items()
-        }
+        self._tokens: dict[str, pa.Table] = {}
+        self._cut: dict[str, int] = {}
+        for part, examples in self.dataset.parts.items():
+            tokens, cut = encode(self.tokenizer, examples.first, examples.second, self.limit)
+            self._tokens[part], self._cut[part] = tokens, cut
 
     def lengths(self, part: str) -> Ids:
         """Return the number of tokens of each example, including special ones."""
-        return self._tokens[part].lengths
+        return lengths(self._tokens[part]["input_ids"])
 
     def truncated(self) -> dict[str, int]:
-        return {part: tokens.truncated for part, tokens in self._tokens.items()}
+        return self._cut
 
     def parameters(self) -> int:
         return sum(p.numel() for p in self._outline.parameters())
@@ -257,9 +239,19 @@ class PairLearner(Learner):
         Soft labels, if there are any, stand beside the labels, which count the terms of the loss.
         """
         import torch
+        from transformers.data.data_collator import pad_without_fast_tokenizer_warning
 
         examples = self.dataset.parts[part]
-        batch = pad_batch(self.tokenizer, self._tokens[part], indices)
+        batch = dict(
+            pad_without_fast_tokenizer_warning(
+                self.tokenizer,
+                self._tokens[part].take(pa.array(indices)).to_pydict(),
+                pad_to_multiple_of=8 if torch.cuda.is_available() else None,
+                # In decoders, the padding id may also be a word's.
+                return_attention_mask=True,
+                return_tensors="pt",
+            )
+        )
         if examples.labels is not None:
             batch["labels"] = torch.from_numpy(examples.labels[indices])
         if examples.soft_labels is not None:

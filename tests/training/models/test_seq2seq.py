@@ -21,6 +21,7 @@ from adnominal.training.models.seq2seq import (
     join_tokens,
     split_tokens,
 )
+from adnominal.training.models.tokens import lengths
 from adnominal.training.settings import Seq2Seq
 from adnominal.training.tasks.dataset import Dataset, Examples, Source
 
@@ -121,7 +122,7 @@ def test_targets_with_unknown_words_are_reported(caplog):
 def test_a_batch_is_padded_to_its_longest_row():
     _, data = build(dataset(SENTENCES), Seq2Seq(size="tiny"))
     assert data.lengths("train").tolist() == [3 + 4, 3 + 4, 5 + 5, 4 + 6]
-    assert data.targets["train"].lengths.tolist() == [4, 4, 5, 6]
+    assert lengths(data.targets["train"]).tolist() == [4, 4, 5, 6]
     batch = data.collate("train", np.array([3, 0]))
     assert batch["input_ids"].shape == (2, 4)
     assert batch["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
@@ -180,7 +181,7 @@ def test_padding_changes_neither_logits_nor_loss(architecture):
         (together, joint_losses), *alone = [
             losses(model, data.collate("train", np.array(rows))) for rows in ([0, 3], [0], [3])
         ]
-    terms = data.targets["train"].lengths[[0, 3]]
+    terms = lengths(data.targets["train"])[[0, 3]]
     torch.testing.assert_close(together[0, : terms[0]], alone[0][0][0])
     torch.testing.assert_close(joint_losses, alone[0][1] + alone[1][1])
     assert joint_losses > terms.sum() / 100

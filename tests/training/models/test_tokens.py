@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from adnominal.training.models.tokens import encode
+from adnominal.training.models.tokens import encode, lengths
 
 
 @pytest.fixture(scope="module")
@@ -16,16 +16,15 @@ SECOND = pa.array(["a dead dog runs.", "a fake gun works.", "an old idea falls. 
 
 
 def test_encoded_pairs_are_those_of_the_tokenizer(tokenizer):
-    encoded = encode(tokenizer, FIRST, SECOND, 32)
+    encoded, truncated = encode(tokenizer, FIRST, SECOND, 32)
     expected = tokenizer(FIRST.to_pylist(), SECOND.to_pylist())
-    assert encoded.lengths.tolist() == [len(row) for row in expected["input_ids"]]
-    assert encoded.ids.tolist() == [t for row in expected["input_ids"] for t in row]
-    assert encoded.types is not None
-    assert encoded.types.tolist() == [t for row in expected["token_type_ids"] for t in row]
-    assert encoded.truncated == 0
+    assert lengths(encoded["input_ids"]).tolist() == [len(row) for row in expected["input_ids"]]
+    assert encoded["input_ids"].to_pylist() == expected["input_ids"]
+    assert encoded["token_type_ids"].to_pylist() == expected["token_type_ids"]
+    assert truncated == 0
 
 
 def test_texts_are_truncated_at_the_limit_and_counted(tokenizer):
-    encoded = encode(tokenizer, FIRST, SECOND, 12)
-    assert encoded.lengths.max() == 12
-    assert encoded.truncated == 1
+    encoded, truncated = encode(tokenizer, FIRST, SECOND, 12)
+    assert lengths(encoded["input_ids"]).max() == 12
+    assert truncated == 1
