@@ -228,7 +228,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         if self._update != self.state.global_step:
             self._update = self.state.global_step
             self._micro_batches.clear()
-            self._random_state = memory.RandomState()
+            self._random_states = torch.get_rng_state(), torch.cuda.get_rng_state_all()
         self._micro_batches.append(inputs)
         if self._counts:
             self.window.add(*self._counts.popleft())
@@ -278,7 +278,9 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         self.pieces *= 2
         model.zero_grad()
         memory.free_memory()
-        self._random_state.restore()
+        cpu_state, gpu_states = self._random_states
+        torch.set_rng_state(cpu_state)
+        torch.cuda.set_rng_state_all(gpu_states)
         losses = []
         for inputs in self._micro_batches:
             try:
