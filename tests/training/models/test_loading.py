@@ -125,7 +125,7 @@ def test_scores_do_not_depend_on_batches(adept_model):
     advances: list[int] = []
     with classifier(adept_model) as model:
         encoded = model.encode(examples(*texts(rows)))
-        together = model.answer(encoded, 16, advances.append).scores
+        together: Any = model.answer(encoded, 16, advances.append).scores
         single_rows = [model.encode(examples(*texts([row]))) for row in rows]
         alone = np.concatenate([model.answer(row, 16).scores for row in single_rows])
     np.testing.assert_allclose(together, alone, atol=1e-5)
