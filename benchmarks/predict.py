@@ -83,17 +83,17 @@ def forward_pass_rates(folder: str, size: int) -> Figures:
     from adnominal.training.batching import evaluation_batches
     from adnominal.training.models.loading import resolve
 
-    answerer = classifier(resolve(f"{folder}/model"))
     names = ["sentence", "modified_sentence"]
     rows = arrow.read(f"{folder}/lake-{size}", "adept_items", columns=names)
-    encoded = answerer.encode(texts(*[rows[name].combine_chunks() for name in names]))
-    batches = evaluation_batches(encoded.lengths("rows"), BATCH, 0, 1)
-    device = next(answerer.model.parameters()).device
-    with torch.inference_mode(), time_block() as timing:
-        for batch in batches:
-            inputs = encoded.collate("rows", batch)
-            inputs = {name: values.to(device) for name, values in inputs.items()}
-            answerer.model(**inputs).logits.cpu()
+    with classifier(resolve(f"{folder}/model")) as answerer:
+        encoded = answerer.encode(texts(*[rows[name].combine_chunks() for name in names]))
+        batches = evaluation_batches(encoded.lengths("rows"), BATCH, 0, 1)
+        model = answerer.trainer.model
+        with torch.inference_mode(), time_block() as timing:
+            for batch in batches:
+                inputs = encoded.collate("rows", batch)
+                inputs = {name: values.to(model.device) for name, values in inputs.items()}
+                model(**inputs).logits.cpu()
     return rates(rows.num_rows, timing.wall, timing.cpu)
 
 

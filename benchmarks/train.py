@@ -78,7 +78,7 @@ def run_job(rows: int) -> Usage:
         write_adept(folder / "lake", adept_pairs(rows))
         words = ["task.name=adept", "task.edition=bench", f"model={MODEL}", "num_train_epochs=1"]
         words += [f"batch_size={BATCH}", f"lake={folder / 'lake'}", f"out={folder / 'out'}"]
-        words += ["tracking=none", "cache=none", "predictions=false"]
+        words += ["tracking=none", "predictions=false"]
         return run_script("training/finetune.py", *words)
 
 

@@ -1,7 +1,6 @@
-"""Batches: seeds, the rows that each process answers, and the layout of padded rows."""
+"""Batches: seeds, and the rows that each process answers."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -49,28 +48,3 @@ def even_batch_size(rows: int, batch_size: int, world_size: int) -> int:
     """
     rounds = -(-rows // (batch_size * world_size))
     return max(1, -(-rows // (max(1, rounds) * world_size)))
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Positions of a batch's tokens in flat storage, valid where `mask` is true."""
-
-    positions: Ids
-    mask: npt.NDArray[np.bool_]
-
-    def fill(self, tokens: npt.NDArray[np.integer], value: int) -> Ids:
-        """Return the batch's rows of `tokens` as a matrix, padded with `value`."""
-        return np.where(self.mask, tokens[self.positions], value).astype(np.int64)
-
-
-def layout(offsets: Ids, rows: Ids, *, pad_left: bool = False, multiple: int = 1) -> Layout:
-    """Lay out the sequences of `rows` as a matrix as wide as the longest of them.
-
-    Sequence i is in flat storage from offsets[i] to offsets[i + 1]. The width is rounded up to a
-    `multiple` (GPU matrix units use multiples of eight); with `pad_left` the padding is first.
-    """
-    starts, lengths = offsets[rows], offsets[rows + 1] - offsets[rows]
-    width = -(-max(1, int(lengths.max())) // multiple) * multiple
-    columns = np.arange(width)[None, :] - ((width - lengths)[:, None] if pad_left else 0)
-    mask = (columns >= 0) & (columns < lengths[:, None])
-    return Layout(np.where(mask, starts[:, None] + columns, 0), mask)

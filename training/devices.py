@@ -27,6 +27,7 @@ from adnominal.conf import UserError
 from adnominal.training import launch
 from adnominal.training.files import replace_text
 from adnominal.training.memory import OUT_OF_MEMORY
+from adnominal.training.planning import TrainingRun
 from adnominal.training.settings import Settings
 
 # Seconds between checks of the processes.
@@ -40,18 +41,9 @@ _REPORTS = 2
 log = logging.getLogger("adnominal")
 
 
-@dataclass(frozen=True)
-class QueuedRun:
-    """A waiting run: the settings of its point and its folder."""
-
-    label: str
-    settings: Settings
-    folder: Path
-
-
 @dataclass
 class _Running:
-    run: QueuedRun
+    run: TrainingRun
     process: subprocess.Popen[bytes]
     reports_before: int = 0
 
@@ -71,13 +63,13 @@ class Device:
     running: list[_Running] = field(default_factory=list)
     throughputs: dict[int, float] = field(default_factory=dict)
 
-    def start(self, run: QueuedRun) -> None:
+    def start(self, run: TrainingRun) -> None:
         """Start a run here."""
         self.running.append(_Running(run, _start(run, self.environment)))
         for running in self.running:
             running.reports_before = len(_speeds(running.run.folder))
 
-    def remove_ended_runs(self) -> list[tuple[QueuedRun, int]]:
+    def remove_ended_runs(self) -> list[tuple[TrainingRun, int]]:
         """Remove the runs that have ended; return them with their exit codes."""
         ended_runs = [running for running in self.running if running.process.poll() is not None]
         self.running = [running for running in self.running if running not in ended_runs]
@@ -206,9 +198,9 @@ def _gpu_memory(gpu: str) -> tuple[int, int]:
 
 
 def spread(
-    runs: Sequence[QueuedRun],
+    runs: Sequence[TrainingRun],
     devices: Sequence[Device],
-    on_start: Callable[[QueuedRun], Any] = lambda run: None,
+    on_start: Callable[[TrainingRun], Any] = lambda run: None,
 ) -> dict[Path, str]:
     """Execute every run on the devices; return reasons of failures by folder.
 
@@ -238,7 +230,7 @@ def spread(
     return failures
 
 
-def _collect(device: Device, queue: deque[QueuedRun], failures: dict[Path, str]) -> None:
+def _collect(device: Device, queue: deque[TrainingRun], failures: dict[Path, str]) -> None:
     """Take the runs that have ended from a device, and report or repeat them."""
     for run, code in device.remove_ended_runs():
         reason = _reason(run.folder, code) if code else ""
@@ -254,7 +246,7 @@ def _collect(device: Device, queue: deque[QueuedRun], failures: dict[Path, str])
         log.info("%s: %s", run.label, reason or "finished")
 
 
-def _start(run: QueuedRun, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(run: TrainingRun, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start a run of the grid as a process of its own, with its log in the run's folder."""
     run.folder.mkdir(parents=True, exist_ok=True)
     settings = run.folder / "settings.yaml"

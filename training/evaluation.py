@@ -1,15 +1,14 @@
 """Evaluate a model on a part of a dataset: exact loss, and scores or texts."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adnominal.training import launch
-from adnominal.training.batching import Ids, evaluation_batches
-from adnominal.training.models.learner import IGNORED, Learner
+from adnominal.training.batching import Ids
+from adnominal.training.models.learner import IGNORED
 
 
 @dataclass(frozen=True)
@@ -102,67 +101,6 @@ def evaluation_of(predictions: Any, terms: Any, numbers: Ids, kind: str | None) 
     logits = torch.from_numpy(np.asarray(predictions))[order]
     scores = logits.double().softmax(dim=1).numpy()
     return Evaluation(scores.argmax(axis=1), scores, loss)
-
-
-@dataclass(frozen=True)
-class Batches:
-    """How to answer the rows of a part: `size` at a time in each process.
-
-    With `shared`, processes divide the rows among themselves; otherwise each answers all rows of
-    its own part. `advance` is called with the number of rows of each batch.
-    """
-
-    size: int
-    shared: bool = True
-    advance: Callable[[int], None] = lambda rows: None
-
-
-@dataclass
-class _ProcessAnswers:
-    """The answers of one process: `rows` by number, and their logits or texts."""
-
-    rows: list[Ids] = field(default_factory=list)
-    logits: Any = None
-    texts: list[str] = field(default_factory=list)
-
-
-def answer(learner: Learner, model: Any, part: str, batches: Batches) -> Evaluation:
-    """Answer the rows of a part, which have no labels, by `model` (a module or an engine).
-
-    Processes that answer together take the same number of steps, because under ZeRO 3 a forward
-    pass is collective. Batches group rows of similar lengths and depend only on the rows.
-    """
-    import torch
-
-    kind = learner.dataset.kind
-    place = (launch.rank(), launch.world_size()) if batches.shared else (0, 1)
-    device = next(model.parameters()).device if not hasattr(model, "device") else model.device
-    model.eval()
-    local, score_batches = _ProcessAnswers(), []
-    with torch.no_grad():
-        for rows in evaluation_batches(learner.lengths(part), batches.size, *place):
-            batch = learner.collate(part, rows if len(rows) else np.zeros(1, dtype=np.int64))
-            batch = {name: value.to(device, non_blocking=True) for name, value in batch.items()}
-            texts = learner.texts(model, batch) if kind == "seq2seq" else []
-            if kind == "classification":
-                scores = learner.scores(model, batch, None)
-            if not len(rows):
-                continue
-            local.rows.append(rows)
-            local.texts += texts
-            if kind == "classification":
-                # Kept on the device, so that the next batch does not wait for it.
-                score_batches.append(scores.float())
-            batches.advance(len(rows))
-    if score_batches:
-        local.logits = torch.cat(score_batches).cpu().numpy()
-    processes = launch.gather(local) if batches.shared else [local]
-    numbers = np.concatenate([rows for process in processes for rows in process.rows])
-    if kind == "seq2seq":
-        texts = [text for process in processes for text in process.texts]
-        return evaluation_of(texts, None, numbers, kind)
-    logits = [process.logits for process in processes if process.logits is not None]
-    return evaluation_of(np.concatenate(logits), None, numbers, kind)
 
 
 def figures_line(figures: Mapping[str, float]) -> str:

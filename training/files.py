@@ -38,19 +38,6 @@ def check_folder(setting: str, folder: Path) -> Path:
     return existing
 
 
-def cache_folder(cache: str | None) -> Path | None:
-    """The folder that ``cache=`` gives; None for none.
-
-    Raises:
-        UserError: as `check_folder`.
-    """
-    if not cache:
-        return None
-    folder = Path(cache).expanduser()
-    check_folder("cache", folder)
-    return folder
-
-
 def check_space(folder: Path, needed_bytes: int) -> None:
     """Raise `UserError` if `folder` is not possible or its disk has too few free bytes."""
     free = shutil.disk_usage(check_folder("out", folder)).free

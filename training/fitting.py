@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def training_arguments(
         UserError: transformers refuses a value.
     """
     cuda = torch.cuda.is_available() and not settings.use_cpu
-    passed = {}
+    passed: dict[str, Any] = {}
     for argument in dataclasses.fields(PassedArguments):
         value = getattr(settings, argument.name)
         # The library's default None is an empty list or mapping in our settings.
@@ -146,6 +146,8 @@ def training_arguments(
         "save_total_limit": 2,
         **ours,
     }
+    if "deepspeed" in ours and not torch.cuda.is_available():
+        passed["accelerator_config"] = {"use_configured_state": True}  # see `sharding.processes`
     try:
         args = transformers.TrainingArguments(**passed)
     except (ValueError, TypeError, ImportError) as error:
@@ -201,14 +203,12 @@ def fit(
         values = json.loads((folder / _TRAINED).read_text(encoding="utf-8"))
         return Fitted(**values)
     deepspeed = sharding.uses_deepspeed(settings.deepspeed)
-    with sharding.processes(deepspeed) as accelerator_config:
+    with sharding.processes(deepspeed):
         checkpoint = checkpoints.newest_checkpoint(folder / "checkpoints")
         universal = False
         if checkpoint is not None and deepspeed:
             universal = checkpoints.make_universal_for(checkpoint)
-        trainer, progress = _trainer(
-            settings, learner, folder, accelerator_config, universal, figures, on_figures
-        )
+        trainer, progress = _trainer(settings, learner, folder, universal, figures, on_figures)
         with progress:
             try:
                 if checkpoint is not None and launch.rank() == 0:
@@ -228,7 +228,6 @@ def _arguments_of_run(
     folder: Path,
     micro_batch: int,
     validated: bool,
-    accelerator_config: Mapping[str, Any],
     universal: bool,
 ) -> transformers.TrainingArguments:
     """The Trainer's arguments: the user's, and those that follow from the run.
@@ -239,7 +238,6 @@ def _arguments_of_run(
     rounds = memory.share_of_process(settings) // micro_batch
     ours: dict[str, Any] = {
         "gradient_accumulation_steps": rounds,
-        "accelerator_config": dict(accelerator_config) or None,
         "eval_strategy": settings.eval_strategy if validated else "no",
     }
     if not validated:
@@ -262,7 +260,6 @@ def _trainer(
     settings: Settings,
     learner: Learner,
     folder: Path,
-    accelerator_config: Mapping[str, Any],
     universal: bool,
     figures: Callable[[str, Evaluation], Figures],
     on_figures: Callable[[int, Figures], None],
@@ -273,7 +270,6 @@ def _trainer(
         settings: the settings of the run.
         learner: the training and validation data, and how a model is made and answers.
         folder: the run's folder, for checkpoints, ``steps.jsonl`` and the saved micro-batch.
-        accelerator_config: further settings of accelerate; may be empty.
         universal: whether DeepSpeed continues from a checkpoint in its universal form.
         figures: the scores of an evaluation, from the part's name and the evaluation.
         on_figures: called with the number of an update and its figures, in the first process.
@@ -287,9 +283,7 @@ def _trainer(
     micro_batch = memory.micro_batch_of_run(folder) or settings.per_device_train_batch_size or share
     validated = "val" in learner.dataset.parts and settings.eval_strategy != "no"
     # DeepSpeed's configuration must be known before the model, which is loaded in shards by ZeRO 3.
-    args = _arguments_of_run(
-        settings, folder, micro_batch, validated, accelerator_config, universal
-    )
+    args = _arguments_of_run(settings, folder, micro_batch, validated, universal)
     # Without DeepSpeed, weights that are trained stay in single precision.
     dtype = sharding.half_precision(settings) if deepspeed else None
     model = learner.model(settings.seed, dtype)
@@ -397,18 +391,31 @@ def predict_parts(
     """
     if not parts:
         return {}
+    load = functools.partial(learner.load, folder / "model")
+    with predicting(settings, learner, load, folder / "checkpoints") as trainer:
+        return {part: trainer.predict_part(part) for part in parts}
+
+
+@contextlib.contextmanager
+def predicting(
+    settings: Settings, learner: Learner, load: Callable[[], Any], folder: Path
+) -> Iterator[Trainer]:
+    """Provide a Trainer that predicts by the model that `load` loads; `folder` may stay empty.
+
+    With ``deepspeed=zero3`` the processes share the weights. Every process must call this.
+    """
     ours: dict[str, Any] = {"eval_strategy": "no", "metric_for_best_model": None}
     sharded = sharding.stage_of(settings.deepspeed) == 3
-    with sharding.processes(sharded) as accelerator_config:
+    with sharding.processes(sharded):
         if sharded:
             ours["deepspeed"] = sharding.deepspeed_config(settings, micro=1, rounds=1)
-        ours["accelerator_config"] = dict(accelerator_config) or None
-        args = training_arguments(settings, folder / "checkpoints", 1, **ours)
-        model = learner.load(folder / "model")
+        # Made before the model, which is then loaded in shards.
+        args = training_arguments(settings, folder, 1, **ours)
+        model = load()
         if sharded:
             sharding.drop_automatic_values(args, model)
         trainer = Trainer(learner, model, args)
         try:
-            return {part: trainer.predict_part(part) for part in parts}
+            yield trainer
         finally:
             trainer.close()

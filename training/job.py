@@ -135,18 +135,11 @@ def _spread(
 
     Return the reasons of failed runs by folder.
     """
-    queue = [
-        devices.QueuedRun(run.label, run.settings, run.folder)
-        for run in runs
-        if not records.is_finished(run.folder)
-    ]
+    queue = [run for run in runs if not records.is_finished(run.folder)]
     available = devices.of_settings(settings)
     if len(queue) < 2 or not devices.are_shared(available):
         return {}
-    plans = {run.folder: _plan(run) for run in runs}
-    return devices.spread(
-        queue, available, lambda queued: records.announce(plans[queued.folder], parent)
-    )
+    return devices.spread(queue, available, lambda run: records.announce(_plan(run), parent))
 
 
 def _plan(run: TrainingRun) -> Plan:
@@ -172,8 +165,7 @@ def train(run: TrainingRun, record: Run) -> Outcome:
     from adnominal.training.models.encoders import PairLearner
 
     settings, learner = run.settings, run.learner
-    with launch.first_on_machine():
-        learner.prepare()
+    learner.prepare()
     truncated_counts = learner.truncated()
     if launch.rank() == 0 and any(truncated_counts.values()):
         log.info("texts longer than the token limit were cut: %s", truncated_counts)

@@ -273,16 +273,6 @@ def barrier() -> None:
         dist.barrier()
 
 
-@contextmanager
-def first_on_machine() -> Iterator[None]:
-    """Run the block in each machine's first process before the others, to fill a cache."""
-    if local_rank() != 0:
-        barrier()
-    yield
-    if local_rank() == 0:
-        barrier()
-
-
 def gather(value: _T) -> list[_T]:
     """Return the values of all processes, in the order of ranks, in every process."""
     if world_size() == 1:

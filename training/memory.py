@@ -126,8 +126,7 @@ def free_memory() -> None:
     import torch
 
     gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    torch.cuda.empty_cache()
 
 
 def usage() -> str:
@@ -142,21 +141,3 @@ def usage() -> str:
         f"{needed / 2**30:.1f} GiB were needed at least; the GPU has {total / 2**30:.1f} GiB, "
         f"{free / 2**30:.1f} of them free"
     )
-
-
-class RandomState:
-    """The states of torch's random number generators on the CPU and on all GPUs."""
-
-    def __init__(self) -> None:
-        import torch
-
-        self._cpu = torch.get_rng_state()
-        self._cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-
-    def restore(self) -> None:
-        """Set the generators to these states."""
-        import torch
-
-        torch.set_rng_state(self._cpu)
-        if self._cuda:
-            torch.cuda.set_rng_state_all(self._cuda)

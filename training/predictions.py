@@ -21,16 +21,14 @@ def rows(size: int, **columns: Any) -> pa.Table:
     return rows_of_schema(table("predictions").schema, size, columns)
 
 
-def check_scores(
-    scores: npt.NDArray[np.float64], name: str, failure: type[JobFailed] = JobFailed
-) -> None:
-    """Raise `failure` where scores (rows, classes) are NaN: the best class would be the first.
+def check_scores(scores: npt.NDArray[np.float64], name: str) -> None:
+    """Raise `JobFailed` where scores (rows, classes) are NaN: the best class would be the first.
 
     `name` is that of the model, or of its run.
     """
     broken = int(np.isnan(scores).any(axis=1).sum())
     if broken:
-        raise failure(
+        raise JobFailed(
             f"{name}: {broken:,} of {len(scores):,} rows have NaN as a score; expected numbers; "
             "try precision=fp32, or a model whose weights are finite"
         )

@@ -120,16 +120,11 @@ class Runs:
             plan.name, plan.folder / "mlflow.json", parent=parent.id if parent else None
         )
 
-    def finish(
-        self,
-        folder: Path,
-        complete: Callable[[Mapping[str, Any]], bool] = lambda result: True,
-        parent: Run | None = None,
-    ) -> dict[str, Any] | None:
+    def finish(self, folder: Path, parent: Run | None = None) -> dict[str, Any] | None:
         """Return the result of a finished run, the same in every process; None if unfinished.
 
         Its predictions are committed to this command's lake, its model is registered and the run is
-        nested in `parent`, if not done already. `complete` says whether a result lacks nothing.
+        nested in `parent`, if not done already.
 
         Raises:
             JobFailed: its result cannot be read, or its model cannot be registered.
@@ -138,8 +133,6 @@ class Runs:
         problem: str | None = None
         if launch.rank() == 0 and self.is_finished(folder):
             result, problem = read_result(folder / _RESULT)
-            if result is not None and not complete(result):
-                result = None
             if result is not None:
                 log.info("already finished (%s); not run again", folder)
                 self._commit(folder, result["run_id"])

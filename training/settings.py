@@ -247,11 +247,6 @@ class _Training(Recorded, PassedArguments):
         "are those of an earlier start",
         identity=False,
     )
-    cache: str | None = setting(
-        "~/.cache/adnominal/tokens",
-        help="folder for caching tokenised text; none disables it",
-        identity=False,
-    )
 
     def __post_init__(self) -> None:
         check_minimum(self, 1, "batch_size", "per_device_train_batch_size", "trials")

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -100,29 +100,6 @@ def uses_deepspeed(name: str) -> bool:
     return stage_of(name) > 0 or set(read_deepspeed(name)) > {"zero_optimization"}
 
 
-def load_sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
-    """Shard the model that `load` loads by ZeRO 3 for inference, and return the engine.
-
-    Call it in a group of processes (`launch.start`) that DeepSpeed knows.
-    """
-    import deepspeed
-    import torch
-    from transformers.integrations import HfDeepSpeedConfig
-
-    config = {
-        **read_deepspeed(name),
-        "train_micro_batch_size_per_gpu": 1,
-        "bf16": {"enabled": dtype in (torch.bfloat16, "bfloat16")},
-        "fp16": {"enabled": dtype in (torch.float16, "float16")},
-    }
-    remove_automatic_values(config)
-    # Models load sharded as long as this object exists.
-    loading_config = HfDeepSpeedConfig(config)
-    engine, *_ = deepspeed.initialize(model=load(), config=config)
-    del loading_config
-    return engine
-
-
 def release(engine: Any) -> None:
     """Free the weights and optimizer states of an engine now.
 
@@ -147,14 +124,10 @@ def release(engine: Any) -> None:
 
 
 def drop_automatic_values(args: Any, model: Any) -> None:
-    """Remove ``auto`` values from a Trainer's DeepSpeed configuration if `model` has no width."""
-    if not hasattr(model.config, "hidden_size"):
-        remove_automatic_values(args.hf_deepspeed_config.config)
-
-
-def remove_automatic_values(config: dict[str, Any]) -> None:
-    """Remove the values that the Trainer would compute from a model's width (``auto``)."""
-    zero = config.get("zero_optimization", {})
+    """Remove the values that the Trainer would compute from a model's width, if it has none."""
+    if hasattr(model.config, "hidden_size"):
+        return
+    zero = args.hf_deepspeed_config.config.get("zero_optimization", {})
     for key in [key for key, value in zero.items() if value == "auto"]:
         del zero[key]
 
@@ -182,8 +155,8 @@ def deepspeed_config(
 
 
 @contextmanager
-def processes(deepspeed: bool) -> Iterator[dict[str, Any]]:
-    """Set up accelerate for the processes of a run; yield the Trainer's ``accelerator_config``.
+def processes(deepspeed: bool) -> Iterator[None]:
+    """Set up accelerate for the processes of a run.
 
     Runs of one process may or may not use DeepSpeed, so accelerate's state is reset for each.
     """
@@ -200,15 +173,14 @@ def processes(deepspeed: bool) -> Iterator[dict[str, Any]]:
 
     with launch.group(deepspeed):
         reset()
-        config = {}
         if deepspeed and not torch.cuda.is_available():
-            # Without this, accelerate treats DeepSpeed on CPUs as a single process.
+            # Without this, and use_configured_state=true among the Trainer's arguments, accelerate
+            # treats DeepSpeed on CPUs as a single process.
             state = PartialState(cpu=True)
             state.distributed_type = DistributedType.DEEPSPEED
             state._cpu = False
-            config = {"use_configured_state": True}
         try:
-            yield config
+            yield
         finally:
             reset()
 

@@ -22,8 +22,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec
 
-import numpy as np
-
 from adnominal import conf
 from adnominal.conf import JobFailed
 from adnominal.training import environment, launch
@@ -342,10 +340,12 @@ class Run:
     def confusion(self, counts: Any, labels: Sequence[str], name: str) -> None:
         """Log a confusion matrix as a figure, and its numbers as JSON."""
         from matplotlib.figure import Figure
+        from sklearn.metrics import ConfusionMatrixDisplay
 
         client, size = self.tracker.client, 2.0 + 0.7 * len(labels)
         figure = Figure(figsize=(size + 1.0, size), layout="constrained")
-        draw_confusion(figure.subplots(), counts, labels)
+        display = ConfusionMatrixDisplay(counts, display_labels=labels)
+        display.plot(ax=figure.subplots(), cmap="Blues", xticks_rotation="vertical", colorbar=False)
         client.log_figure(self.id, figure, f"{name}.png")
         numbers = {"labels": list(labels), "gold by predicted": counts.tolist()}
         client.log_dict(self.id, numbers, f"{name}.json")
@@ -447,18 +447,6 @@ class Run:
         if self._monitor is not None:
             self._monitor.finish()
         self.tracker.client.set_terminated(self.id, status)
-
-
-def draw_confusion(axes: Any, counts: Any, labels: Sequence[str]) -> None:
-    """Draw the matrix with gold classes as rows; shades are shares of a row, numbers are counts."""
-    shares = counts / counts.sum(axis=1, keepdims=True).clip(min=1)
-    axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
-    axes.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set(xlabel="predicted", ylabel="gold")
-    for (row, column), share in np.ndenumerate(shares):
-        color = "w" if share > 0.5 else "k"
-        axes.text(column, row, str(counts[row, column]), ha="center", va="center", color=color)
 
 
 @contextlib.contextmanager

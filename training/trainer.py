@@ -126,6 +126,8 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
     ) -> None:
         self.learner = learner
         self.answers = True
+        # Called with the number of rows of each batch that this process has answered.
+        self.advance: Callable[[int], None] = lambda rows: None
         self._figures = figures
         self._evaluated: Rows | None = None
         self.sampler: _Sampler | None = None
@@ -226,7 +228,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         if self._update != self.state.global_step:
             self._update = self.state.global_step
             self._micro_batches.clear()
-            self._random_state = memory.RandomState()
+            self._random_states = torch.get_rng_state(), torch.cuda.get_rng_state_all()
         self._micro_batches.append(inputs)
         if self._counts:
             self.window.add(*self._counts.popleft())
@@ -276,7 +278,9 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         self.pieces *= 2
         model.zero_grad()
         memory.free_memory()
-        self._random_state.restore()
+        cpu_state, gpu_states = self._random_states
+        torch.set_rng_state(cpu_state)
+        torch.cuda.set_rng_state_all(gpu_states)
         losses = []
         for inputs in self._micro_batches:
             try:
@@ -304,6 +308,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
                 answers = encode_texts(self.learner.texts(model, batch), self.args.device)
             else:
                 answers = terms
+        self.advance(len(answers))
         return None, answers, terms
 
     def evaluation_loop(self, dataloader: Any, *args: Any, **kwargs: Any) -> Any:
@@ -329,6 +334,8 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
             output = self.predict(rows_by_length(self.learner, part))
         finally:
             self.compute_metrics = metrics
+            # accelerate would keep the rows of every part until the end.
+            self.accelerator._dataloaders.clear()
         return self._evaluation(output.predictions, output.label_ids)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:

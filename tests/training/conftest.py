@@ -16,7 +16,7 @@ from tests.training.tasks import lake as tables
 
 NOUNS = ("dog", "gun", "house", "idea", "candidate", "boat", "horse", "river")
 # Settings of a run that writes nothing outside its folder.
-UNRECORDED = ("tracking=none", "cache=none", "predictions=false")
+UNRECORDED = ("tracking=none", "predictions=false")
 # Each adjective determines its label, so that a model can learn it.
 ADJECTIVES = (("fake", 0), ("dead", 1), ("brown", 2), ("fast", 3), ("large", 2), ("old", 2))
 VERBS = ("runs", "works", "wins", "exists", "falls")
@@ -227,12 +227,12 @@ def llama(family_models) -> str:
     return str(family_models["llama"])
 
 
-def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: None):
-    """The probabilities (rows, classes) of texts; models of text pairs also need `second`."""
-    from adnominal.training.answering.classifier import texts
+def scores(source, first, second=None):
+    """A model's probabilities (rows, classes) of texts; models of pairs also need `second`."""
+    from adnominal.training.answering.classifier import classifier, texts
 
-    encoded = model.encode(texts(first, second))
-    return model.answer(encoded, batch_size, advance).scores
+    with classifier(source) as model:
+        return model.answer(model.encode(texts(first, second)), batch_size=64).scores
 
 
 def served_answers(folder: Path, first: list[str], second: list[str] | None = None) -> Any:

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from adnominal import conf
-from adnominal.training.answering.classifier import classifier
 from adnominal.training.job import finetune
 from adnominal.training.models.loading import resolve
 from adnominal.training.settings import Settings
@@ -201,7 +200,7 @@ def difference(folder: Path, lake: str) -> float:
     """The largest difference between the scores of a run and those of its saved model."""
     saved_rows = pq.read_table(folder / "predictions.parquet").to_pylist()
     test = task({"name": "adept"}).load(lake).parts["test"]
-    loaded_scores = scores(classifier(resolve(str(folder))), test.first, test.second)
+    loaded_scores = scores(resolve(str(folder)), test.first, test.second)
     by_id = dict(zip(test.item_ids.to_pylist(), loaded_scores, strict=True))
     differences = [
         np.abs(by_id[row["item_id"]] - np.array(row["scores"])).max()

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adnominal.training.batching import evaluation_batches, even_batch_size, layout, seed_of
+from adnominal.training.batching import evaluation_batches, even_batch_size, seed_of
 
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=300).map(np.array)
 
@@ -26,15 +26,6 @@ def test_even_batches_take_no_more_rounds_and_repeat_few_rows(rows, size, world)
 
 def test_33_rows_are_34_for_two_processes():
     assert even_batch_size(33, 64, 2) == 17
-
-
-def test_rows_are_padded_on_either_side():
-    flat, offsets = np.array([1, 2, 3, 4, 5, 6]), np.array([0, 1, 4, 6])
-    right = layout(offsets, np.array([1, 0]))
-    assert right.fill(flat, 0).tolist() == [[2, 3, 4], [1, 0, 0]]
-    assert right.mask.tolist() == [[True, True, True], [True, False, False]]
-    left = layout(offsets, np.array([2, 0]), pad_left=True, multiple=4)
-    assert left.fill(flat, 9).tolist() == [[9, 9, 5, 6], [9, 9, 9, 1]]
 
 
 def test_seeds_depend_on_the_parts_and_their_order():

@@ -5,6 +5,8 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,11 @@ from tests import fork_server
 
 def settings(*arguments: str) -> Settings:
     return conf.load(Settings, ["task.name=adept", *arguments])
+
+
+def waiting_run(label: str, folder: Path) -> Any:
+    """What the devices know of a run."""
+    return SimpleNamespace(label=label, settings=settings(), folder=folder)
 
 
 def environments(*arguments: str) -> list[Mapping[str, str]]:
@@ -81,7 +88,7 @@ def replace_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[
 @pytest.mark.parametrize("limit", [1, 2])
 def test_each_device_executes_so_many_runs_at_a_time(replace_script, limit):
     out = replace_script(WAITING_SCRIPT)
-    runs = [devices.QueuedRun(name, settings(), out / name) for name in "abcde"]
+    runs = [waiting_run(name, out / name) for name in "abcde"]
     two_devices = [Device({"DEVICE": name}, limit) for name in ("first", "second")]
     started_labels: list[str] = []
     failed = devices.spread(runs, two_devices, lambda run: started_labels.append(run.label))
@@ -104,14 +111,14 @@ def test_each_device_executes_so_many_runs_at_a_time(replace_script, limit):
 def test_a_device_takes_runs_as_long_as_memory_and_throughput_gain(replace_script):
     # Two runs together are twice as fast as one; a third brings nothing.
     out = replace_script(REPORTING_SCRIPT)
-    runs = [devices.QueuedRun(name, settings(), out / name) for name in "abcdefgh"]
+    runs = [waiting_run(name, out / name) for name in "abcdefgh"]
     device = Device({"OUT": str(out)}, grows=True, memory=lambda: (20, 100))
     assert devices.spread(runs, [device]) == {}
     assert device.limit == 2
     assert sorted(device.throughputs) == [1, 2, 3]
     # Here the memory takes only one.
     other = out / "other"
-    runs = [devices.QueuedRun(name, settings(), other / name) for name in "abc"]
+    runs = [waiting_run(name, other / name) for name in "abc"]
     device = Device({"OUT": str(other)}, grows=True, memory=lambda: (60, 100))
     assert devices.spread(runs, [device]) == {}
     assert (device.limit, list(device.throughputs)) == (1, [1])
@@ -119,7 +126,7 @@ def test_a_device_takes_runs_as_long_as_memory_and_throughput_gain(replace_scrip
 
 def test_a_run_without_memory_beside_others_is_repeated(replace_script):
     out = replace_script(GREEDY_SCRIPT)
-    runs = [devices.QueuedRun(name, settings(), out / name) for name in "ab"]
+    runs = [waiting_run(name, out / name) for name in "ab"]
     device = Device({}, limit=2)
     assert devices.spread(runs, [device]) == {}
     assert device.limit == 1
@@ -128,7 +135,7 @@ def test_a_run_without_memory_beside_others_is_repeated(replace_script):
 
 def test_a_run_killed_beside_others_is_repeated_alone(replace_script):
     out = replace_script(KILLED_SCRIPT)
-    runs = [devices.QueuedRun(name, settings(), out / name) for name in "ab"]
+    runs = [waiting_run(name, out / name) for name in "ab"]
     device = Device({}, limit=2)
     killed_alone = f"exit code -9; {out / 'b' / 'log.txt'} has its output"
     assert devices.spread(runs, [device]) == {out / "b": killed_alone}
@@ -199,7 +206,7 @@ def test_a_grid_on_two_devices_resumes_and_reports_failures(
     out = tmp_path / "out"
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     words = [f"lake={adept_lake}", f"model={tiny_encoder}", f"out={out}", f"tracking={store}"]
-    words += ["log_model=false", "cache=none", "num_train_epochs=1", "batch_size=40", "devices=2"]
+    words += ["log_model=false", "num_train_epochs=1", "batch_size=40", "devices=2"]
     # The second run diverges.
     failure = r"^1 of 2 runs failed: learning_rate=1e\+30 seed=0 \(the loss is not a number"
     grid_settings = settings(*words, "grid.learning_rate=[1e-3,1e30]")

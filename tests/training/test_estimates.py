@@ -28,7 +28,7 @@ def test_estimates_follow_stage_precision_and_adapters(adept_lake, llama):
     from adnominal.training.planning import prepare
 
     def cost(*more):
-        common = ["task.name=adept", f"lake={adept_lake}", f"model={llama}", "cache=none"]
+        common = ["task.name=adept", f"lake={adept_lake}", f"model={llama}"]
         (work,) = prepare(conf.load(Settings, [*common, *more]))
         return estimate(work.settings, work.learner, 4)
 

@@ -94,8 +94,8 @@ def test_adapters_can_be_trained_on_quantised_weights(adept_lake, tmp_path, bits
     # Weights of 4 bits come in blocks of 64.
     model = families.make("llama", tmp_path / "llama", "", width=64)
     folder = run(adept_lake, model, tmp_path / "out", *more)
-    quantised = classifier(resolve(str(folder / "model")))
-    kinds = {type(module).__name__ for module in quantised.model.modules()}
+    with classifier(resolve(str(folder / "model"))) as quantised:
+        kinds = {type(module).__name__ for module in quantised.trainer.model.modules()}
     assert f"Linear{'4bit' if bits == 4 else '8bitLt'}" in kinds
     assert families.difference(folder, adept_lake) < 1e-5
 
@@ -124,8 +124,7 @@ def test_adapters_are_merged_on_request(adept_lake, family_models, tmp_path):
     assert type(merged_model).__name__ == "Qwen3ForSequenceClassification"
     test = task({"name": "adept"}).load(adept_lake).parts["test"]
     class_scores = [
-        scores(classifier(resolve(str(folder / name))), test.first, test.second)
-        for name in ("model", "merged")
+        scores(resolve(str(folder / name)), test.first, test.second) for name in ("model", "merged")
     ]
     np.testing.assert_allclose(class_scores[0], class_scores[1], atol=1e-4)
     adapted, merged = (Trained.read(folder / name) for name in ("model", "merged"))

@@ -23,7 +23,7 @@ from tests.training.conftest import UNRECORDED, adept_rows, losses, result_of, r
 
 
 def settings(lake: str, model: str, *more: str) -> Settings:
-    common = ["task.name=adept", f"lake={lake}", f"model={model}", "cache=none", "batch_size=32"]
+    common = ["task.name=adept", f"lake={lake}", f"model={model}", "batch_size=32"]
     return conf.load(Settings, [*common, *more])
 
 
@@ -467,8 +467,6 @@ def test_folders_that_are_files_are_refused(adept_lake, tiny_encoder, tmp_path, 
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"out=.*file is a file; expected a folder"):
         prepare(settings(adept_lake, tiny_encoder, f"out={tmp_path / 'file'}{inside}"))
-    with pytest.raises(UserError, match=r"cache=.*file is a file; expected a folder"):
-        prepare(settings(adept_lake, tiny_encoder, f"cache={tmp_path / 'file'}{inside}"))
 
 
 def test_few_examples_do_not_cause_empty_micro_batches(

@@ -1,8 +1,8 @@
 """Answers to rows, chunk by chunk: the one way from a model and rows to predictions.
 
-Rows come in chunks that do not depend on the number of processes, and the processes divide the
-chunks; with sharded weights they answer each together. The answers to a chunk are a file in the
-run's folder, whole or missing, so a run that was killed continues with the missing ones.
+Rows come in chunks that do not depend on the number of processes, which answer each together. The
+answers to a chunk are a file in the run's folder, whole or missing, so a run that was killed
+continues with the missing ones.
 """
 
 import os
@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -111,9 +112,8 @@ class Work:
         summary: returns what ``result.json`` says of the answers, from them and the run's id, in
             the first process; ``figures`` are shares and scores.
         sources: the tables that MLflow records, if they are known before the rows are read.
-        cache: a folder of tokenised texts, if any.
         whole_texts: whether texts are cut only to the model's maximum, not to that of training.
-        load: loads what answers the rows; by default a classifier, or a writer of meanings.
+        load: provides what answers the rows; by default a classifier, or a writer of meanings.
     """
 
     source: ModelSource
@@ -125,13 +125,12 @@ class Work:
     rows: Callable[[Run], Rows]
     summary: Callable[[Answers, str], dict[str, Any]]
     sources: Sequence[Source] = ()
-    cache: Path | None = None
     whole_texts: bool = False
-    load: Callable[[], Any] | None = None
+    load: Callable[[], AbstractContextManager[Any]] | None = None
 
 
 class Speed(NamedTuple):
-    """The number of rows answered now by all processes, and the seconds of the slowest."""
+    """The number of rows answered now, and the seconds that this took."""
 
     rows: int
     seconds: float
@@ -152,17 +151,13 @@ def answer_rows(
     # The first process looks, so that all divide the same chunks.
     finished = set(launch.broadcast(answers.chunks() if launch.rank() == 0 else []))
     pending = [chunk for chunk, size in enumerate(rows.sizes) if size and chunk not in finished]
-    local_chunks = pending
-    if not model.sharded:
-        local_chunks = pending[launch.rank() :: launch.world_size()]
     started = time.perf_counter()
-    for number, chunk, encoded in _encoded_chunks(model, work, rows, local_chunks):
+    for number, chunk, encoded in _encoded_chunks(model, work, rows, pending):
         evaluation = model.answer(encoded, batch_size, advance)
-        if launch.rank() == 0 or not model.sharded:
-            table = _prediction_rows(work, chunk, evaluation)
+        table = _prediction_rows(work, chunk, evaluation)
+        if launch.rank() == 0:
             answers.add(number, table, sum(encoded.truncated().values()))
-    seconds = max(launch.gather(time.perf_counter() - started))
-    return Speed(sum(rows.sizes[chunk] for chunk in pending), seconds)
+    return Speed(sum(rows.sizes[chunk] for chunk in pending), time.perf_counter() - started)
 
 
 def _encoded_chunks(
@@ -173,7 +168,7 @@ def _encoded_chunks(
 
     def read(number: int) -> tuple[int, Chunk, Any]:
         chunk = rows.read(number)
-        return number, chunk, model.encode(chunk.examples, limit, work.cache)
+        return number, chunk, model.encode(chunk.examples, limit)
 
     with ThreadPoolExecutor(1) as reader:
         following = reader.submit(read, chunks[0]) if chunks else None
@@ -196,8 +191,7 @@ def _prediction_rows(work: Work, chunk: Chunk, evaluation: Evaluation) -> pa.Tab
         return predictions.rows(len(chunk.examples), **columns)
     scores = evaluation.scores
     assert scores is not None
-    # Perhaps only this process has met them.
-    predictions.check_scores(scores, work.label, launch.RankFailed)
+    predictions.check_scores(scores, work.label)
     best = pa.array(scores.argmax(axis=1))
     columns["predicted"] = pa.array(work.names.outcomes, pa.string()).take(best)
     columns["scores"] = scores[:, list(work.names.order)]

@@ -1,12 +1,14 @@
 """Trained models with their weights, and their answers to texts.
 
-Either every process has the whole model and answers its own rows, or the model is sharded (ZeRO 3)
-over all processes, which then answer the same rows together.
+The Trainer answers, as at the end of a training: the processes divide the rows and, with ZeRO 3,
+the weights.
 """
 
 import copy
 import dataclasses
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import pyarrow as pa
 
 from adnominal.conf import UserError
 from adnominal.training import sharding
-from adnominal.training.evaluation import Batches, Evaluation, answer
+from adnominal.training.evaluation import Evaluation
 from adnominal.training.models.encoders import PairLearner
 from adnominal.training.models.instructions import InstructionLearner
 from adnominal.training.models.loading import ModelSource
@@ -31,26 +33,22 @@ PART = "rows"
 
 @dataclass(frozen=True)
 class Classifier:
-    """A model that classifies texts or writes meanings, on this process's device.
+    """A model that classifies texts or writes meanings; every process must call it alike.
 
-    `learner` makes batches of texts for it; `sharded` says whether processes hold parts of the
-    weights and must be called together.
+    `learner` makes batches of texts for the model of `trainer`.
     """
 
     source: ModelSource
-    model: Any
     learner: Any
-    sharded: bool = False
+    trainer: Any
 
     @property
     def limit(self) -> int:
         """The maximum number of tokens of a text."""
         return int(self.learner.limit)
 
-    def encode(
-        self, examples: Examples, limit: int | None = None, cache: Path | None = None
-    ) -> Any:
-        """Tokenise examples, cut to `limit` or the model's limit; `cache` is a folder of tokens.
+    def encode(self, examples: Examples, limit: int | None = None) -> Any:
+        """Tokenise examples, cut to `limit` or the model's limit.
 
         The task's labels are dropped, because the model may have other labels.
         """
@@ -58,7 +56,6 @@ class Classifier:
         rows = dataclasses.replace(examples, labels=None, gold=None, targets=None)
         learner.dataset = dataclasses.replace(learner.dataset, parts={PART: rows})
         learner.limit = limit or self.limit
-        learner.cache = cache
         learner.prepare()
         return learner
 
@@ -70,36 +67,52 @@ class Classifier:
     ) -> Evaluation:
         """Return class ids and class probabilities (rows, classes), or texts, in the rows' order.
 
-        A sharded model is called by all processes with the same rows, which they divide; otherwise
-        each process has its own rows.
+        `advance` is called with the number of rows of each batch of this process.
         """
-        return answer(encoded, self.model, PART, Batches(batch_size, self.sharded, advance))
+        self.trainer.learner = encoded
+        self.trainer.args.per_device_eval_batch_size = batch_size
+        self.trainer.advance = advance
+        evaluation: Evaluation = self.trainer.predict_part(PART)
+        return evaluation
 
 
-def writer(source: ModelSource) -> Classifier:
-    """Load a model that writes SyGNS's meanings, greedily or by its beam.
+@contextmanager
+def _loaded(
+    source: ModelSource, learner: Any, settings: Settings, load: Callable[[], Any]
+) -> Iterator[Classifier]:
+    from adnominal.training.fitting import predicting
+
+    with (
+        tempfile.TemporaryDirectory(prefix="trainer-") as folder,
+        predicting(settings, learner, load, Path(folder)) as trainer,
+    ):
+        yield Classifier(source, learner, trainer)
+
+
+@contextmanager
+def writer(source: ModelSource) -> Iterator[Classifier]:
+    """Load a model that writes SyGNS's meanings, greedily or by its beam, for the block.
 
     Raises:
         UserError: the weights do not load.
     """
-    import torch
-
     from adnominal.training.models import seq2seq
 
     model, vocabularies = seq2seq.load(Path(source.path))
-    if torch.cuda.is_available():
-        model = model.cuda()
-    return Classifier(source, model, seq2seq.SourceLearner(model.config, vocabularies))
+    learner = seq2seq.SourceLearner(model.config, vocabularies)
+    with _loaded(source, learner, Settings(bf16=False), lambda: model) as loaded_model:
+        yield loaded_model
 
 
+@contextmanager
 def classifier(
     source: ModelSource,
     *,
     max_length: int | None = None,
     precision: str = "auto",
     deepspeed: str = "zero0",
-) -> Classifier:
-    """Load the model with its weights; with GPUs, call `training.launch.start` first.
+) -> Iterator[Classifier]:
+    """Load the model with its weights for the block.
 
     Texts are cut to `max_length` tokens, else to the length of its training, else to its maximum.
     `precision` is fp32, bf16, fp16, or auto (as in the weights file). `deepspeed` names a ZeRO 3
@@ -131,15 +144,16 @@ def classifier(
             )
         return model
 
+    # Whole models compute in the precision of their weights; DeepSpeed must be told it.
     sharded = sharding.stage_of(deepspeed) == 3
-    if sharded:
-        written = getattr(learner.config, "dtype", None) or torch.float32
-        model = sharding.load_sharded(load, deepspeed, written if dtype == "auto" else dtype)
-    else:
-        model = load()
-        if torch.cuda.is_available():
-            model = model.cuda()
-    return Classifier(source, model, learner, sharded)
+    shard_dtype = kinds.get(precision, learner.config.dtype) if sharded else None
+    settings = Settings(
+        deepspeed=deepspeed,
+        bf16=shard_dtype == torch.bfloat16,
+        fp16=shard_dtype == torch.float16,
+    )
+    with _loaded(source, learner, settings, load) as loaded_model:
+        yield loaded_model
 
 
 def learner_of(source: ModelSource, max_length: int | None) -> PairLearner:

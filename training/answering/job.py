@@ -1,5 +1,6 @@
 """The runs of ``training/score.py`` and ``training/predict.py``: answered, recorded, committed."""
 
+import contextlib
 import functools
 import gc
 import logging
@@ -33,29 +34,34 @@ def results_of(
     Predictions that the lake lacks are committed to it, if the settings ask for that.
     """
     results: list[dict[str, Any]] = []
-    loaded_model: Any = None
-    for work in all_work:
-        result = runs.finish(work.folder, parent=parent)
-        if result is None:
-            if loaded_model is None or loaded_model.source.name != work.source.name:
-                # One model at a time: the previous one's memory is freed first.
-                loaded_model = None
-                gc.collect()
-                loaded_model = _load(work, settings)
-            label = (settings.run_name if len(all_work) == 1 else None) or work.label
-            plan = Plan(work.folder, label, settings, work.facts, work.sources)
-            outcome = functools.partial(_outcome, settings, work, loaded_model)
-            result = runs.start(plan, outcome, parent)
-        if launch.rank() == 0:
-            shutil.rmtree(work.folder / "rows", ignore_errors=True)
-            if settings.predictions:
-                _commit(runs.job, settings.lake, work, result)
-        results.append(result)
+    launch.start()
+    with contextlib.ExitStack() as loaded_models:
+        loaded_model: Any = None
+        for work in all_work:
+            result = runs.finish(work.folder, parent=parent)
+            if result is None:
+                if loaded_model is None or loaded_model.source.name != work.source.name:
+                    # One model at a time: the previous one's memory is freed first.
+                    loaded_model = None
+                    loaded_models.close()
+                    gc.collect()
+                    loaded_model = loaded_models.enter_context(_model_of(work, settings))
+                label = (settings.run_name if len(all_work) == 1 else None) or work.label
+                plan = Plan(work.folder, label, settings, work.facts, work.sources)
+                outcome = functools.partial(_outcome, settings, work, loaded_model)
+                result = runs.start(plan, outcome, parent)
+            if launch.rank() == 0:
+                shutil.rmtree(work.folder / "rows", ignore_errors=True)
+                if settings.predictions:
+                    _commit(runs.job, settings.lake, work, result)
+            results.append(result)
     return results
 
 
-def _load(work: Work, settings: ScoreSettings | PredictSettings) -> Any:
-    """Load a model with its weights onto this process's device."""
+def _model_of(
+    work: Work, settings: ScoreSettings | PredictSettings
+) -> contextlib.AbstractContextManager[Any]:
+    """Return the context of a model with its weights on this process's device."""
     if work.load is not None:
         return work.load()
     if work.names is None:
@@ -80,7 +86,7 @@ def _outcome(
     with Progress(work.label, total, finished, unit="rows", silent=not is_first) as progress:
 
         def advance(count: int) -> None:
-            # Chunks have similar sizes, so the other processes have done about as much.
+            # The other processes have done about as much.
             progress.advance(count * launch.world_size())
 
         speed = answer_rows(model, work, rows, settings.batch_size, advance)

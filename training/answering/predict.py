@@ -23,7 +23,7 @@ from adnominal.training.answering.table_rows import (
 from adnominal.training.files import check_folder
 from adnominal.training.models.loading import resolve
 from adnominal.training.runs import Runs, folder_name
-from adnominal.training.sharding import read_deepspeed, stage_of
+from adnominal.training.sharding import read_deepspeed
 
 JOB = "predict"
 
@@ -35,8 +35,7 @@ def predict(settings: PredictSettings) -> None:
     to the table predictions, each once. The same command resumes a killed run.
     """
     work = prepare(settings)
-    with launch.group(stage_of(settings.deepspeed) == 3):
-        results_of(Runs(JOB, settings, settings.experiment or JOB), settings, [work])
+    results_of(Runs(JOB, settings, settings.experiment or JOB), settings, [work])
 
 
 def prepare(settings: PredictSettings) -> Work:

@@ -27,15 +27,15 @@ from adnominal.training.answering.sentences import score_texts
 from adnominal.training.answering.settings import ScoreSettings
 from adnominal.training.answering.targets import Target
 from adnominal.training.evaluation import figures_line
-from adnominal.training.files import cache_folder, check_folder, replace_text
+from adnominal.training.files import check_folder, replace_text
 from adnominal.training.models.loading import resolve
 from adnominal.training.runs import Runs, folder_name
-from adnominal.training.sharding import read_deepspeed, stage_of
+from adnominal.training.sharding import read_deepspeed
 from adnominal.training.tasks import Dataset, Examples, Task
 from adnominal.training.tracking import Run
 
 JOB = "score"
-# Rows of a chunk: processes divide the chunks, and a killed run repeats at most one each.
+# Rows of a chunk, of which a killed run repeats at most one.
 CHUNK = 512
 log = logging.getLogger("adnominal")
 
@@ -97,10 +97,7 @@ def score(settings: ScoreSettings) -> None:
     mlflow_file = Path(settings.out) / f"{conf.settings_hash({'cells': folders})}.mlflow.json"
     models = len({cell.work.source.name for cell in cells})
     name = settings.run_name or f"{models} models on {', '.join(settings.tasks)}"
-    with (
-        launch.group(stage_of(settings.deepspeed) == 3),
-        runs.group(name, mlflow_file, len(cells)) as parent,
-    ):
+    with runs.group(name, mlflow_file, len(cells)) as parent:
         results = results_of(runs, settings, [cell.work for cell in cells], parent)
         if launch.rank() == 0:
             _report(cells, results, undefined_cells, parent)
@@ -114,7 +111,6 @@ def prepare(settings: ScoreSettings) -> tuple[list[Cell], dict[tuple[str, str], 
     """
     launch.environment()
     check_folder("out", Path(settings.out))
-    cache_folder(settings.cache)
     read_deepspeed(settings.deepspeed)
     models = [
         scored_model(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris
@@ -187,7 +183,6 @@ def _cell(model: ScoredModel, target: Target, settings: ScoreSettings, content: 
         rows=lambda run: ExampleRows(dataset),
         summary=summary,
         sources=dataset.sources,
-        cache=cache_folder(settings.cache),
         # The token limit of training applies only to the model's own task: PLANE's twelve tokens
         # would cut off the hypothesis of most pairs.
         whole_texts=reading is not None and settings.max_length is None and not own_task,

@@ -4,8 +4,10 @@ A row of the table predictions has in `scores` the log-probability of each text 
 `text` those of its tokens (`training.asking.sentences`).
 """
 
+import contextlib
 import functools
 import os
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,14 +23,14 @@ from adnominal.training import launch, metrics
 from adnominal.training.answering.answers import Answers, Work
 from adnominal.training.answering.job import results_of
 from adnominal.training.answering.settings import ScoreSettings
-from adnominal.training.answering.table_rows import Query, check, staged_rows, text_columns
+from adnominal.training.answering.table_rows import Query, check, columns, staged_rows
 from adnominal.training.files import check_folder
 from adnominal.training.models.loading import resolve
 from adnominal.training.runs import Runs, folder_name
 from adnominal.training.sharding import read_deepspeed, stage_of
 
 JOB = "logprob"
-# Rows of a chunk: processes divide the chunks, and a killed run repeats at most one each.
+# Rows of a chunk, of which a killed run repeats at most one.
 _CHUNK = 512
 _Floats = npt.NDArray[np.float64]
 
@@ -37,8 +39,7 @@ def score_texts(settings: ScoreSettings) -> None:
     """Score the texts of a table by each model; a killed run continues where it was."""
     all_work = [prepare(settings, uri) for uri in settings.uris]
     runs = Runs(JOB, settings, settings.experiment or JOB)
-    with launch.group(False):
-        results = results_of(runs, settings, all_work)
+    results = results_of(runs, settings, all_work)
     if launch.rank() == 0:
         for work, result in zip(all_work, results, strict=True):
             print(work.label)
@@ -63,11 +64,11 @@ def prepare(settings: ScoreSettings, uri: str) -> Work:
     assert settings.table is not None
     source = resolve(uri, settings.tracking)
     model = sentence_model(source, settings.masking)
-    columns = text_columns(
-        settings.table, item=settings.item, first=settings.first, second=settings.second
+    text_columns = columns(
+        settings.table, None, item=settings.item, first=settings.first, second=settings.second
     )
     version = arrow.version(settings.lake, settings.table) or 0
-    query = Query(settings.lake, settings.table, version, columns, settings.where)
+    query = Query(settings.lake, settings.table, version, text_columns, settings.where)
     content = source.content()
     # Only masked models mask.
     masking = settings.masking if model.kind == "masked" else ""
@@ -79,7 +80,7 @@ def prepare(settings: ScoreSettings, uri: str) -> Work:
         "version": version,
         "lake": settings.lake if "://" in settings.lake else os.path.abspath(settings.lake),
         "where": settings.where,
-        "columns": asdict(columns),
+        "columns": asdict(text_columns),
         "limit": settings.limit,
         "seed": settings.seed,
         "precision": settings.precision,
@@ -88,9 +89,10 @@ def prepare(settings: ScoreSettings, uri: str) -> Work:
     if not (folder / "rows").exists():
         check(query)
 
-    def load() -> SentenceScorer:
+    @contextlib.contextmanager
+    def load() -> Iterator[SentenceScorer]:
         model.load(settings.precision)
-        return SentenceScorer(source, model)
+        yield SentenceScorer(source, model)
 
     return Work(
         source,
@@ -108,7 +110,7 @@ def prepare(settings: ScoreSettings, uri: str) -> Work:
             "model_name": source.name,
             "model_content": content,
             "kind": model.kind,
-            "columns": asdict(columns),
+            "columns": asdict(text_columns),
             "table_version": version,
             "processes": launch.world_size(),
         },

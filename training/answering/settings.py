@@ -74,11 +74,6 @@ class ScoreSettings(_TableTexts):
     predictions: bool = setting(
         True, help="write every prediction to the table predictions", identity=False
     )
-    cache: str | None = setting(
-        "~/.cache/adnominal/tokens",
-        help="folder for caching tokenised text; none disables it",
-        identity=False,
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

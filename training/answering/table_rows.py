@@ -7,7 +7,7 @@ that concurrent builds or vacuums of the table do not affect the run.
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -71,7 +71,7 @@ class Columns:
 
 def columns(
     table: str,
-    source: ModelSource,
+    source: ModelSource | None,
     *,
     item: str | None = None,
     first: str | None = None,
@@ -79,46 +79,33 @@ def columns(
 ) -> Columns:
     """Return the columns that the model was trained on, or the named ones.
 
+    Without a `source`, they are the columns of the table's texts, for a model that reads any.
+
     Raises:
         UserError: the table or column does not exist, a column is not text, no columns are known
             for the table, or one text is given to a model of two or vice versa.
     """
     known = _known_texts(table)
-    table_spec = tables.table(table)
     item = item or (known.item if known is not None else "item_id")
-    task = source.trained.task if source.trained is not None else {}
     if first is None:
-        first, second = _training_rows_of(table, source, known)
-    elif source.pair is not None and source.pair != (second is not None):
+        first, second = _texts_for(table, source, known)
+    elif source is not None and source.pair not in (None, second is not None):
         raise UserError(
             f"first={first}{f' second={second}' if second else ''}: {source.name} was trained on "
             f"{'two texts' if source.pair else 'one text'}; expected "
             f"{'second= too' if source.pair else 'first= alone'}"
         )
     for name, column in (("item", item), ("first", first), ("second", second)):
-        _check(table, table_spec.schema, name, column)
-    full_stops = task.get("full_stops") == "normalised"
+        _check(table, tables.table(table).schema, name, column)
+    full_stops = _task_of(source).get("full_stops") == "normalised"
     return Columns(item, reading.partition(table), first, second, full_stops)
 
 
-def text_columns(
-    table: str, *, item: str | None = None, first: str | None = None, second: str | None = None
-) -> Columns:
-    """Return the columns of a table's texts, whatever reads them, or the named ones.
-
-    Raises:
-        UserError: the table or column does not exist, a column is not text, or no columns are known
-            for the table.
-    """
-    known = _known_texts(table)
-    if first is None and known is not None:
-        first, second = known.pair or (known.single, None)
-    if first is None:
-        raise _unknown_texts(table)
-    item = item or (known.item if known is not None else "item_id")
-    for name, column in (("item", item), ("first", first), ("second", second)):
-        _check(table, tables.table(table).schema, name, column)
-    return Columns(item, reading.partition(table), first, second)
+def _task_of(source: ModelSource | None) -> Mapping[str, Any]:
+    """Return the settings of the task that the model was trained on, if they are known."""
+    if source is None or source.trained is None:
+        return {}
+    return source.trained.task
 
 
 def _known_texts(table: str) -> ItemTable | None:
@@ -127,20 +114,18 @@ def _known_texts(table: str) -> ItemTable | None:
     return ITEM_TABLES.get(table) or _FURTHER_TABLES.get(table)
 
 
-def _unknown_texts(table: str) -> UserError:
-    names = ", ".join(tables.table(table).schema.names)
-    return UserError(
-        f"table={table}: its texts are not known; expected first= (and second=), of {names}"
-    )
-
-
-def _training_rows_of(
-    table: str, source: ModelSource, items: ItemTable | None
+def _texts_for(
+    table: str, source: ModelSource | None, items: ItemTable | None
 ) -> tuple[str, str | None]:
+    """Return the columns of the one or two texts of a table that a model reads."""
     if items is None:
-        raise _unknown_texts(table)
-    task = source.trained.task if source.trained is not None else {}
-    if task.get("context") is False and items.without_context:
+        names = ", ".join(tables.table(table).schema.names)
+        raise UserError(
+            f"table={table}: its texts are not known; expected first= (and second=), of {names}"
+        )
+    if source is None:
+        return items.pair or (str(items.single), None)
+    if _task_of(source).get("context") is False and items.without_context:
         return items.without_context
     if source.pair is None and items.pair is not None and items.single is not None:
         raise UserError(

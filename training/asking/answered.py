@@ -19,7 +19,6 @@ from typing import Any, Self
 
 from adnominal.conf import JobFailed, UserError
 from adnominal.training.asking.outcomes import Outcome
-from adnominal.training.files import cache_folder
 
 _VERSION = 1
 # Seconds to wait for another process that writes.
@@ -47,11 +46,11 @@ def request_key(kind: str, arguments: Sequence[object]) -> bytes:
 class Answered:
     """The answered requests of one model, in a database below a folder."""
 
-    def __init__(self, folder: str | None, **identity: object) -> None:
+    def __init__(self, folder: Path, **identity: object) -> None:
         """Open or create the database.
 
         Args:
-            folder: the folder of the databases; None to store nothing.
+            folder: the folder of the databases.
             identity: everything that an answer depends on besides the request: the backend, the
                 model (a hash of its content, or its name at a server), the address, the chat
                 template, the system instructions and the generation settings. JSON values, without
@@ -60,39 +59,26 @@ class Answered:
         Raises:
             UserError: the folder cannot be used, or the file is not such a database.
         """
-        self._database: sqlite3.Connection | None = None
-        self.path = self._path(folder, identity)
-        if self.path is None:
-            return
+        settings = _as_json(identity)
+        digest = hashlib.blake2b(settings.encode(), digest_size=16)
+        self.path = folder / f"{digest.hexdigest()}-{_VERSION}.sqlite"
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             self._database.execute("PRAGMA journal_mode = WAL")
             # Not a sync of the disk a commit: only a power cut could lose the last answers.
             self._database.execute("PRAGMA synchronous = NORMAL")
             self._database.executescript(_TABLES)
-            self._database.execute(
-                "INSERT OR IGNORE INTO identity VALUES (?)", (_as_json(identity),)
-            )
+            self._database.execute("INSERT OR IGNORE INTO identity VALUES (?)", (settings,))
         except (sqlite3.Error, OSError) as error:
             raise UserError(
                 f"{self.path}: cannot be used as a database of answers ({error}); delete the file, "
                 "or choose another folder with cache="
             ) from error
 
-    @staticmethod
-    def _path(folder: str | None, identity: dict[str, object]) -> Path | None:
-        root = cache_folder(folder)
-        if root is None:
-            return None
-        digest = hashlib.blake2b(_as_json(identity).encode(), digest_size=16)
-        return root / f"{digest.hexdigest()}-{_VERSION}.sqlite"
-
     def lookup(self, keys: Iterable[bytes]) -> dict[bytes, Outcome]:
         """Return the stored outcomes of those of these requests that have been answered."""
         outcomes: dict[bytes, Outcome] = {}
-        if self._database is None:
-            return outcomes
         remaining = iter(sorted(set(keys)))
         while batch := list(islice(remaining, _KEYS_PER_QUERY)):
             places = ",".join("?" * len(batch))
@@ -111,7 +97,7 @@ class Answered:
         Raises:
             JobFailed: the database cannot be written to.
         """
-        if self._database is None or not outcome.is_answered:
+        if not outcome.is_answered:
             return
         with self._failures():
             self._database.execute(
@@ -120,9 +106,7 @@ class Answered:
 
     def close(self) -> None:
         """Close the database."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        self._database.close()
 
     def __enter__(self) -> Self:
         return self

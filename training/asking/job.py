@@ -34,7 +34,7 @@ from adnominal.training.asking.outcomes import check_answered
 from adnominal.training.asking.questions import Question, Questions, Request
 from adnominal.training.asking.row_file import BATCH
 from adnominal.training.asking.settings import Settings
-from adnominal.training.files import cache_folder, check_folder, replace_text
+from adnominal.training.files import check_folder, replace_text
 from adnominal.training.runs import Outcome, Plan, Runs, folder_name, predictions_file
 
 JOB = "prompt"
@@ -119,7 +119,7 @@ def prompt(settings: Settings) -> None:
     work = prepare(settings)
     if launch.world_size() > 1:
         launch.start()
-    content = _content(work.backend)
+    content = work.backend.content()
     folder = _runs_folder(settings) / _name(work, content)
     name = settings.run_name or f"{settings.task}, {settings.shots} examples, {work.backend.name}"
     runs = Runs(JOB, settings, settings.experiment or settings.task)
@@ -146,7 +146,8 @@ def prepare(settings: Settings) -> Work:
             "expected plain python instead of the launcher"
         )
     check_folder("out", _runs_folder(settings))
-    cache_folder(settings.cache)
+    if settings.cache:
+        check_folder("cache", Path(settings.cache).expanduser())
     selected = prompts.read(
         settings.prompt_file,
         settings.task,
@@ -161,24 +162,6 @@ def prepare(settings: Settings) -> Work:
         selected = model.words.usable(selected, first)
     questions = Questions(items_asked, selected, settings)
     return Work(settings, model, selected, items_asked, questions)
-
-
-def _content(model: Backend) -> str:
-    """Return the content of the model, which the first process computes for all.
-
-    Raises:
-        UserError: the base of adapters is missing, in every process.
-    """
-    content, mistake = "", None
-    if launch.rank() == 0:
-        try:
-            content = model.content()
-        except UserError as error:
-            mistake = error
-    content, mistake = launch.broadcast((content, mistake))
-    if mistake is not None:
-        raise mistake
-    return content
 
 
 def _runs_folder(settings: Settings) -> Path:
@@ -299,7 +282,7 @@ def _store(work: Work, content: str) -> Iterator[Answered]:
             "instructions": settings.instructions,
             "seed": settings.seed if settings.temperature else None,
         }
-        with Answered(settings.cache or folder, **identity) as store:
+        with Answered(Path(settings.cache or folder).expanduser(), **identity) as store:
             yield store
 
 

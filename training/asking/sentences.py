@@ -16,16 +16,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from adnominal.conf import UserError
+from adnominal.conf import JobFailed, UserError
+from adnominal.training import launch
 from adnominal.training.batching import evaluation_batches
 from adnominal.training.evaluation import Evaluation
-from adnominal.training.launch import RankFailed
 from adnominal.training.models.learner import IGNORED
 from adnominal.training.models.loading import ModelSource
 from adnominal.training.models.masks import logits_of_masks
@@ -39,7 +38,6 @@ from adnominal.training.models.pretrained import (
 )
 from adnominal.training.tasks import Examples
 
-MASKINGS = ("word", "token")
 # A batch of longer texts has fewer rows: logits of all its tokens are in memory at once.
 _TOKENS_PER_ROW = 64
 
@@ -284,11 +282,8 @@ class SentenceScorer:
 
     source: ModelSource
     model: SentenceModel
-    sharded: bool = False
 
-    def encode(
-        self, examples: Examples, limit: int | None = None, cache: Path | None = None
-    ) -> EncodedTexts:
+    def encode(self, examples: Examples, limit: int | None = None) -> EncodedTexts:
         """Tokenise the one or two texts of each row."""
         columns = [examples.first.to_pylist()]
         if examples.second is not None:
@@ -313,25 +308,28 @@ class SentenceScorer:
         than the model takes have NaN and null.
 
         Raises:
-            RankFailed: the model gave NaN.
+            JobFailed: the model gave NaN.
         """
         import torch
 
-        logs: list[Logs | None] = [None] * len(encoded.texts)
         scored = [number for number, text in enumerate(encoded.sentences) if text is not None]
         sentences = [text for text in encoded.sentences if text is not None]
         lengths = np.array([len(sentence.ids) for sentence in sentences], dtype=np.int64)
-        batches = evaluation_batches(lengths, batch_size, 0, 1)
+        batches = evaluation_batches(lengths, batch_size, launch.rank(), launch.world_size())
+        local: dict[int, Logs] = {}
         with torch.inference_mode():
             for batch in batches:
                 of_batch = self.model.score([sentences[at] for at in batch], batch_size)
-                for at, token_logs in zip(batch, of_batch, strict=True):
-                    logs[scored[at]] = token_logs
+                local |= {scored[at]: logs for at, logs in zip(batch, of_batch, strict=True)}
                 advance(len(batch) // encoded.columns)
+        logs: list[Logs | None] = [None] * len(encoded.texts)
+        for share in launch.gather(local):
+            for number, token_logs in share.items():
+                logs[number] = token_logs
         sums = np.array([math.nan if row is None else math.fsum(row) for row in logs])
         broken = int(np.isnan(sums[scored]).sum())
         if broken:
-            raise RankFailed(
+            raise JobFailed(
                 f"model={self.source.name}: NaN for {broken:,} of {len(scored):,} texts; expected "
                 "numbers; try precision=fp32, or a model whose weights are finite"
             )

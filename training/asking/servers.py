@@ -55,11 +55,6 @@ _DENIED = {
     403: "expected a key in the environment variable {key} that may use model={model}",
     404: "expected base_url= with an address that ends in {endpoint}, and a model= of the server",
 }
-_READERS = {
-    "/completions": completion_outcome,
-    "/chat/completions": chat_outcome,
-    "/messages": messages_outcome,
-}
 _OPTIONS = (
     "num_concurrent",
     "timeout",
@@ -104,6 +99,11 @@ class Server(TemplateAPI):  # type: ignore[misc]
 
     endpoint: ClassVar[str]
     key_name: ClassVar[str] = LOCAL_KEY
+
+    @staticmethod
+    def read_answer(body: Mapping[str, Any]) -> Outcome:
+        """Read an answer in the server's protocol."""
+        raise NotImplementedError
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class Server(TemplateAPI):  # type: ignore[misc]
         if not payload.get("stop"):
             # Some servers refuse an empty list.
             payload.pop("stop", None)
-        return Question("generate_until", (context, options), payload, _READERS[self.endpoint])
+        return Question("generate_until", (context, options), payload, self.read_answer)
 
     def _prompt(self, context: Any) -> Any:
         return context
@@ -306,6 +306,7 @@ class Completions(Server, LocalCompletionsAPI):  # type: ignore[misc]
     """A server with OpenAI's completions protocol: texts, and their log-probabilities."""
 
     endpoint = "/completions"
+    read_answer = staticmethod(completion_outcome)
 
     def apply_chat_template(
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
@@ -315,47 +316,26 @@ class Completions(Server, LocalCompletionsAPI):  # type: ignore[misc]
             return self.tokenizer.apply_chat_template(chat_history, add_generation_prompt)
         return super().apply_chat_template(chat_history, add_generation_prompt)
 
-    def _likelihood(self, arguments: Any, context: list[int], continuation: list[int]) -> Question:
-        if self.tokenizer is None:
-            raise UserError(
-                "form=likelihood: tokenizer= is missing; expected the name or folder of the "
-                "model's tokenizer, or server for a server that has /tokenize, as vLLM"
-            )
-        return super()._likelihood(arguments, context, continuation)
-
 
 class _Chat(Server):
     """What all servers with a chat protocol share."""
+
+    endpoint = "/chat/completions"
+    read_answer = staticmethod(chat_outcome)
 
     def _prompt(self, context: Any) -> Any:
         if isinstance(context, JsonChatStr):
             return json.loads(context.prompt)
         return [{"role": "user", "content": context}]
 
-    def loglikelihood(self, requests: Sequence[Any], **_: Any) -> list[tuple[float, bool]]:
-        """Refuse: the protocol has no log-probabilities of a prompt."""
-        raise UserError(_NO_LIKELIHOOD)
-
-    def _likelihood(self, *_: Any) -> Question:
-        raise UserError(_NO_LIKELIHOOD)
-
-
-_NO_LIKELIHOOD = (
-    "form=likelihood: chat protocols have no log-probabilities of a prompt; expected "
-    "form=generate, or backend=local-completions"
-)
-
 
 class LocalChat(_Chat, LocalChatCompletion):  # type: ignore[misc]
     """A local server with OpenAI's chat protocol."""
-
-    endpoint = "/chat/completions"
 
 
 class OpenAIChat(_Chat, OpenAIChatCompletion):  # type: ignore[misc]
     """OpenAI's own chat service."""
 
-    endpoint = "/chat/completions"
     key_name = "OPENAI_API_KEY"
 
     def _create_payload(self, messages: list[dict[str, Any]], **options: Any) -> dict[str, Any]:
@@ -378,6 +358,7 @@ class AnthropicMessages(_Chat, AnthropicChat):  # type: ignore[misc]
     """Anthropic's messages protocol."""
 
     endpoint = "/messages"
+    read_answer = staticmethod(messages_outcome)
     key_name = "ANTHROPIC_API_KEY"
 
     @cached_property
@@ -422,11 +403,6 @@ def connect(
     key = _checked_key(backend, kind.key_name)
     if base_url is not None:
         options["base_url"] = _address(base_url, kind.endpoint)
-    elif kind.key_name == LOCAL_KEY:
-        raise UserError(
-            f"backend={backend}: base_url= is missing; expected the address of the server, such as "
-            f"http://localhost:8000/v1{kind.endpoint}"
-        )
     if tokenizer == "server":
         options |= {"tokenizer_backend": "remote", "auth_token": key or None}
     elif tokenizer is not None:

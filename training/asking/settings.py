@@ -200,6 +200,11 @@ class Settings(Recorded, _Items, _Model):
                 f"form=likelihood backend={self.backend}: a chat server gives no probabilities of "
                 "texts that it is sent; expected form=generate, or backend=local-completions"
             )
+        if self.is_server and self.tokenizer is None:
+            raise UserError(
+                "form=likelihood: tokenizer= is missing; expected the name or folder of the "
+                "model's tokenizer, or server for a server that has /tokenize, as vLLM"
+            )
 
     @property
     def is_server(self) -> bool:

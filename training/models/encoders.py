@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 
 from adnominal.conf import UserError
-from adnominal.training.batching import Ids, layout
-from adnominal.training.files import cache_folder
+from adnominal.training.batching import Ids
 from adnominal.training.models.learner import SOFT, Learner
-from adnominal.training.models.pickled import check_pickled, is_pickled, weight_names
+from adnominal.training.models.pickled import check_pickled
 from adnominal.training.models.pretrained import (
     EMBEDDED,
     base_model,
@@ -25,7 +24,7 @@ from adnominal.training.models.pretrained import (
     maximum_length,
     quiet_loading,
 )
-from adnominal.training.models.tokens import Tokens, encode
+from adnominal.training.models.tokens import encode, lengths
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import Dataset
 
@@ -67,57 +66,6 @@ def set_template(tokenizer: Any, config: Any) -> None:
     )
 
 
-def pad_batch(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
-    """Return rows of `tokens` as a batch: input_ids, attention_mask and any token_type_ids.
-
-    The tensors are on the CPU and as wide as the longest row.
-    """
-    import torch
-
-    left = tokenizer.padding_side == "left"
-    multiple = 8 if torch.cuda.is_available() else 1
-    where = layout(tokens.offsets, indices, pad_left=left, multiple=multiple)
-    columns = {"input_ids": where.fill(tokens.ids, tokenizer.pad_token_id)}
-    # In decoders, the padding id may also be a word's, so the mask does not follow from the ids.
-    columns["attention_mask"] = where.mask.astype(np.int64)
-    if tokens.types is not None:
-        columns["token_type_ids"] = where.fill(tokens.types, 0)
-    return {name: torch.from_numpy(column) for name, column in columns.items()}
-
-
-class TokenLearner(Learner):
-    """Base class of learners with transformers' models: a tokenizer, and each part as tokens."""
-
-    config: Any
-    tokenizer: Any
-
-    def __init__(self, dataset: Dataset, cache: str | None) -> None:
-        self.dataset = dataset
-        self.cache = cache_folder(cache)
-        self._tokens: dict[str, Tokens] = {}
-
-    def lengths(self, part: str) -> Ids:
-        """Return the number of tokens of each example, including special ones."""
-        return self._tokens[part].lengths
-
-    def truncated(self) -> dict[str, int]:
-        return {part: tokens.truncated for part, tokens in self._tokens.items()}
-
-    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
-        """Write a folder that transformers' automatic classes load.
-
-        For a model with adapters, write only these, with the name of their base model.
-        """
-        with quiet_loading():
-            if weights is None or weights:
-                model.save_pretrained(
-                    folder, state_dict=weights and dict(weights), **_adapters_alone(model)
-                )
-        self.config.architectures = [type(base_model(model)).__name__]
-        self.config.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-
-
 def _adapters_alone(model: Any) -> dict[str, bool]:
     """The option that PEFT's `save_pretrained` takes beside transformers'.
 
@@ -127,17 +75,16 @@ def _adapters_alone(model: Any) -> dict[str, bool]:
     return {"save_embedding_layers": False} if hasattr(model, "peft_config") else {}
 
 
-class PairLearner(TokenLearner):
+class PairLearner(Learner):
     """An encoder with a new classification head, and a dataset of one or two texts per example.
 
-    Examples are truncated to max_length=, else to the paper's limit, else to the model's. Tokenised
-    parts are cached below the folder `cache`.
+    Examples are truncated to max_length=, else to the paper's limit, else to the model's.
     """
 
     auto_class, task_type = "AutoModelForSequenceClassification", "SEQ_CLS"
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
-        super().__init__(dataset, settings.cache)
+        self.dataset = dataset
         self.name = self.pretrained = settings.model
         self._settings = settings
         # A dry run needs no weights.
@@ -162,11 +109,19 @@ class PairLearner(TokenLearner):
         set_template(tokenizer, config)
 
     def prepare(self) -> None:
-        """Tokenise the parts, or read them from the cache."""
-        self._tokens = {
-            part: encode(self.tokenizer, examples.first, examples.second, self.limit, self.cache)
-            for part, examples in self.dataset.parts.items()
-        }
+        """Tokenise the parts."""
+        self._tokens: dict[str, pa.Table] = {}
+        self._cut: dict[str, int] = {}
+        for part, examples in self.dataset.parts.items():
+            tokens, cut = encode(self.tokenizer, examples.first, examples.second, self.limit)
+            self._tokens[part], self._cut[part] = tokens, cut
+
+    def lengths(self, part: str) -> Ids:
+        """Return the number of tokens of each example, including special ones."""
+        return lengths(self._tokens[part]["input_ids"])
+
+    def truncated(self) -> dict[str, int]:
+        return self._cut
 
     def parameters(self) -> int:
         return sum(p.numel() for p in self._outline.parameters())
@@ -174,28 +129,10 @@ class PairLearner(TokenLearner):
     def trained_count(self) -> int:
         import torch
 
+        # A pooler that the weights lack is trained too, but here they are not read.
         with torch.device("meta"):
-            outline = self._outline
-            model = self._prepared_model(outline, self._missing_poolers(outline))
+            model = self._prepared_model(self._outline, set())
         return sum(p.numel() for p in model.parameters() if p.requires_grad)
-
-    def _missing_poolers(self, model: Any) -> set[str]:
-        """Return the weights of a pooler that a model in a folder lacks, by its files' headers."""
-        from adnominal.training.models.lazy_weights import lazy_weights
-
-        if not Path(self._path).is_dir():  # A dry run does not download weights.
-            return set()
-        try:
-            if is_pickled(self._path):
-                names = weight_names(self._path)
-            else:
-                names = set(lazy_weights(self._path))
-        except (OSError, RuntimeError, UserError):  # Reported when weights are loaded.
-            return set()
-        prefix = f"{_body_name(model)}."
-        present = {name.removeprefix(prefix) for name in names}
-        bodies = (name for name, _ in model.named_parameters() if _of_body(model, name))
-        return {n for n in bodies if "pooler" in n and n.removeprefix(prefix) not in present}
 
     @property
     def _outline(self) -> Any:
@@ -302,9 +239,19 @@ class PairLearner(TokenLearner):
         Soft labels, if there are any, stand beside the labels, which count the terms of the loss.
         """
         import torch
+        from transformers.data.data_collator import pad_without_fast_tokenizer_warning
 
         examples = self.dataset.parts[part]
-        batch = pad_batch(self.tokenizer, self._tokens[part], indices)
+        batch = dict(
+            pad_without_fast_tokenizer_warning(
+                self.tokenizer,
+                self._tokens[part].take(pa.array(indices)).to_pydict(),
+                pad_to_multiple_of=8 if torch.cuda.is_available() else None,
+                # In decoders, the padding id may also be a word's.
+                return_attention_mask=True,
+                return_tensors="pt",
+            )
+        )
         if examples.labels is not None:
             batch["labels"] = torch.from_numpy(examples.labels[indices])
         if examples.soft_labels is not None:
@@ -319,6 +266,20 @@ class PairLearner(TokenLearner):
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
         """Return the logits, computed here if the batch has no labels."""
         return self.logits(model, batch) if logits is None else logits
+
+    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
+        """Write a folder that transformers' automatic classes load.
+
+        For a model with adapters, write only these, with the name of their base model.
+        """
+        with quiet_loading():
+            if weights is None or weights:
+                model.save_pretrained(
+                    folder, state_dict=weights and dict(weights), **_adapters_alone(model)
+                )
+        self.config.architectures = [type(base_model(model)).__name__]
+        self.config.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
 
     def merge(self, folder: Path, merged: Path) -> None:
         """Write the whole model of `folder`, with adapters merged into the weights."""

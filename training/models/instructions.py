@@ -85,7 +85,7 @@ class InstructionLearner(PairLearner):
                 f"for a prompt, and a model that takes as many "
                 f"({self.name}: {maximum_length(self)})"
             )
-        self._cut: dict[str, int] = {}
+        self._cut = {}
         for part, examples in self.dataset.parts.items():
             texts = prompts_of(
                 self.dataset.instruction, self.dataset.labels, examples.first, examples.second
@@ -106,10 +106,6 @@ class InstructionLearner(PairLearner):
         """Return the number of tokens of prompt and completion."""
         pairs = zip(self._prompts[part], self._answers[part], strict=True)
         return np.array([len(prompt) + len(answer) for prompt, answer in pairs], dtype=np.int64)
-
-    def truncated(self) -> dict[str, int]:
-        """Return the number of truncated prompts of each part."""
-        return self._cut
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
         """Return input_ids, attention_mask, position_ids, and shifted labels of the last positions.

@@ -41,7 +41,7 @@ class Learner:
         return self.parameters()
 
     def prepare(self) -> None:
-        """Encode the parts or read them from the cache; called before anything below."""
+        """Encode the parts; called before anything below."""
 
     def lengths(self, part: str) -> Ids:
         """Return the length of each example of a part, in tokens."""

@@ -2,8 +2,7 @@
 
 `GRU`: one unidirectional layer each for encoder and decoder, global dot-product attention over the
 encoder's outputs after the decoder's step (Luong et al. 2015). The decoder reads each token
-together with what it attended to before (input feeding, their section 3.3); earlier versions of
-this model did not, and their folders load as such.
+together with what it attended to before (input feeding, their section 3.3).
 `Transformer`: encoder and decoder of three layers with eight heads and learned positions,
 normalised after each block as in Vaswani et al. (2017).
 
@@ -37,8 +36,7 @@ class Config(PreTrainedConfig):  # type: ignore[misc]
     `embedding` is the width of token embeddings and, in a Transformer, of every layer's output;
     `hidden` is the state of a GRU or the inner width of a Transformer's feed-forward blocks.
     Vocabulary sizes include the four special tokens; `max_target` includes the end of the text.
-    `beam` is the beam size (1: greedy). `input_feeding` is false for GRUs that do not read what
-    they attended to; earlier versions did not write it.
+    `beam` is the beam size (1: greedy).
     """
 
     model_type = "adnominal_seq2seq"
@@ -55,7 +53,6 @@ class Config(PreTrainedConfig):  # type: ignore[misc]
     max_target: int = 1
     beam: int = 1
     length_penalty: float = 1.0
-    input_feeding: bool = False
 
 
 def _shifted_labels(labels: Tensor) -> Tensor:
@@ -94,8 +91,7 @@ class GRU(_Network):
         self.source = nn.Embedding(config.source_size, config.embedding, padding_idx=PAD)
         self.target = nn.Embedding(config.target_size, config.embedding, padding_idx=PAD)
         self.encoder = nn.GRU(config.embedding, size, batch_first=True)
-        fed_size = size if config.input_feeding else 0
-        self.decoder = nn.GRU(config.embedding + fed_size, size, batch_first=True)
+        self.decoder = nn.GRU(config.embedding + size, size, batch_first=True)
         self.attended = nn.Linear(2 * size, size)
         self.dropout = nn.Dropout(config.dropout)
         self.out = nn.Linear(size, config.target_size)
@@ -107,12 +103,10 @@ class GRU(_Network):
         `input_ids` and `attention_mask` are [batch, source], `labels` [batch, target].
         """
         memory, state, fed = self._start(input_ids, attention_mask)
-        tokens = self.target(_shifted_labels(labels))
-        # With input feeding, each token needs the result of the one before it.
-        pieces = tokens.split(1, dim=1) if self.config.input_feeding else (tokens,)
         attended = []
-        for piece in pieces:
-            fed, state = self._decode(piece, state, fed, memory, attention_mask)
+        # Each token needs what was attended to at the one before it.
+        for token in self.target(_shifted_labels(labels)).split(1, dim=1):
+            fed, state = self._decode(token, state, fed, memory, attention_mask)
             attended.append(fed)
         return self._logits(torch.cat(attended, dim=1))
 
@@ -130,15 +124,13 @@ class GRU(_Network):
         return outputs, final.unsqueeze(0).contiguous(), torch.zeros_like(final).unsqueeze(1)
 
     def _decode(
-        self, tokens: Tensor, state: Tensor, fed: Tensor, memory: Tensor, mask: Tensor
+        self, token: Tensor, state: Tensor, fed: Tensor, memory: Tensor, mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return what the decoder attends to at each token [batch, tokens, hidden], and its state.
+        """Return what the decoder attends to at a token [batch, 1, hidden], and its state.
 
-        With input feeding there is one token; it is read together with `fed`.
+        The token is read together with `fed`, what was attended to at the one before it.
         """
-        if self.config.input_feeding:
-            tokens = torch.cat([tokens, fed], dim=-1)
-        states, state = self.decoder(tokens, state)
+        states, state = self.decoder(torch.cat([token, fed], dim=-1), state)
         scores = states @ memory.transpose(1, 2)
         scores = scores.masked_fill(mask[:, None, :] == 0, torch.finfo(scores.dtype).min)
         context = scores.softmax(dim=-1) @ memory

@@ -11,7 +11,6 @@ import logging
 import os
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 
 from adnominal.conf import UserError
 from adnominal.training import launch
@@ -81,22 +80,3 @@ def explain_pickle_errors(path: str) -> Iterator[None]:
             "tensors, which could run code and is not read; expected tensors by name, or "
             "safetensors"
         ) from error
-
-
-def weight_names(folder: str) -> set[str]:
-    """Return the names of the weights in the pickles of a folder; their values are not read.
-
-    Raises:
-        OSError, RuntimeError: there are no such files, or one is damaged.
-        UserError: a file has more than tensors.
-    """
-    from transformers.modeling_utils import load_state_dict
-    from transformers.utils import WEIGHTS_INDEX_NAME, WEIGHTS_NAME
-    from transformers.utils.hub import get_checkpoint_shard_files
-
-    index = Path(folder) / WEIGHTS_INDEX_NAME
-    if (Path(folder) / WEIGHTS_NAME).is_file() or not index.is_file():
-        with explain_pickle_errors(folder):
-            return set(load_state_dict(Path(folder) / WEIGHTS_NAME, map_location="meta"))
-    _, metadata = get_checkpoint_shard_files(folder, os.fspath(index))
-    return set(metadata["weight_map"])

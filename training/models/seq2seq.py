@@ -17,8 +17,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from adnominal.conf import UserError
 from adnominal.etl.sygns import fol
@@ -36,7 +38,7 @@ from adnominal.training.models.networks import (
     decode,
 )
 from adnominal.training.models.pretrained import quiet_loading
-from adnominal.training.models.tokens import Tokens
+from adnominal.training.models.tokens import IDS, lengths
 from adnominal.training.settings import Seq2Seq
 from adnominal.training.tasks.dataset import Dataset, Ids
 
@@ -112,9 +114,9 @@ class Vocabularies:
             splitting,
         )
 
-    def read(self, texts: pa.StringArray | Sequence[str]) -> Tokens:
+    def read(self, texts: Sequence[str]) -> pa.ListArray:
         """Convert source texts to ids."""
-        return Tokens.of([self.source.ids(split_tokens(str(t), "words")) for t in texts])
+        return pa.array([self.source.ids(split_tokens(text, "words")) for text in texts], IDS)
 
     def texts(self, ids: Tensor) -> list[str]:
         """Convert generated ids to target texts, one per row."""
@@ -145,17 +147,16 @@ class Seq2SeqLearner(Learner):
         self.name = f"{settings.architecture}-{settings.size}"
         self._learns_padding = settings.padding_loss
         self.vocabularies = vocabularies = Vocabularies.of(dataset)
-        self.sources: dict[str, Tokens] = {}
-        self.targets: dict[str, Tokens] = {}
+        self.sources: dict[str, pa.ListArray] = {}
+        self.targets: dict[str, pa.ListArray] = {}
         for part, examples in dataset.parts.items():
             assert examples.targets is not None
-            self.sources[part] = vocabularies.read(examples.first)
-            self.targets[part] = Tokens.of(
-                [
-                    [*vocabularies.target.ids(split_tokens(text, vocabularies.splitting)), END]
-                    for text in examples.targets.to_pylist()
-                ]
-            )
+            self.sources[part] = vocabularies.read(examples.first.to_pylist())
+            targets = [
+                [*vocabularies.target.ids(split_tokens(text, vocabularies.splitting)), END]
+                for text in examples.targets.to_pylist()
+            ]
+            self.targets[part] = pa.array(targets, IDS)
             if count := self.count_unknown_targets(part):
                 log.warning(
                     "%d of %d targets of %s have words that do not occur in training: no answer "
@@ -167,7 +168,7 @@ class Seq2SeqLearner(Learner):
         # As in the paper, there are positions for the longest sequence of any part; those beyond
         # the training sequences stay untrained.
         longest = (
-            max(int(part.lengths.max()) for part in side.values())
+            max(int(lengths(part).max()) for part in side.values())
             for side in (self.sources, self.targets)
         )
         self._config = shape(settings, vocabularies, *longest)
@@ -184,13 +185,13 @@ class Seq2SeqLearner(Learner):
 
     def lengths(self, part: str) -> Ids:
         """Return the tokens of each example, source plus target, by which batches are sorted."""
-        return self.sources[part].lengths + self.targets[part].lengths
+        return lengths(self.sources[part]) + lengths(self.targets[part])
 
     def count_unknown_targets(self, part: str) -> int:
         """Return the number of targets of a part with a word that does not occur in training."""
-        side = self.targets[part]
-        marks = np.concatenate([[0], np.cumsum(side.ids == UNKNOWN)])
-        return int(np.count_nonzero(marks[side.offsets[1:]] > marks[side.offsets[:-1]]))
+        targets = self.targets[part]
+        is_unknown = pc.equal(targets.flatten(), UNKNOWN)
+        return len(pc.list_parent_indices(targets).filter(is_unknown).unique())
 
     def collate(self, part: str, indices: Ids) -> dict[str, Tensor]:
         """Return `input_ids`, `attention_mask` [batch, source] and `labels` [batch, target].
@@ -198,12 +199,12 @@ class Seq2SeqLearner(Learner):
         Padding is 0 in `input_ids` and -100, which the loss ignores, in `labels`; with
         ``seq2seq.padding_loss`` it is 0 in the labels of the training part too.
         """
-        ids = self.sources[part].padded_matrix(indices, PAD)
+        ids = _padded(self.sources[part], indices, PAD)
         padding = PAD if self._learns_padding and part == "train" else IGNORED
         return {
-            "input_ids": torch.from_numpy(ids),
-            "attention_mask": torch.from_numpy((ids != PAD).astype(np.int64)),
-            "labels": torch.from_numpy(self.targets[part].padded_matrix(indices, padding)),
+            "input_ids": ids,
+            "attention_mask": (ids != PAD).long(),
+            "labels": _padded(self.targets[part], indices, padding),
         }
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
@@ -237,7 +238,7 @@ class SourceLearner(Learner):
         self.dataset = Dataset("", "", "", "", (), {}, ())
         self.vocabularies, self._config = vocabularies, config
         self.limit = config.max_source
-        self._sources: dict[str, Tokens] = {}
+        self._sources: dict[str, pa.ListArray] = {}
 
     def prepare(self) -> None:
         """Encode the texts.
@@ -251,10 +252,10 @@ class SourceLearner(Learner):
             self._sources[part] = source_tokens(self._config, self.vocabularies, texts)
 
     def lengths(self, part: str) -> Ids:
-        return self._sources[part].lengths
+        return lengths(self._sources[part])
 
     def collate(self, part: str, indices: Ids) -> dict[str, Tensor]:
-        ids = torch.from_numpy(self._sources[part].padded_matrix(indices, PAD))
+        ids = _padded(self._sources[part], indices, PAD)
         return {"input_ids": ids, "attention_mask": (ids != PAD).long()}
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
@@ -279,7 +280,6 @@ def shape(
         max_target=max_target,
         beam=settings.beam,
         length_penalty=settings.length_penalty,
-        input_feeding=settings.architecture == "gru",
     )
 
 
@@ -305,15 +305,23 @@ def save(
     (folder / _VOCABULARY).write_text(text, encoding="utf-8")
 
 
-def source_tokens(config: Config, vocabularies: Vocabularies, texts: Sequence[str]) -> Tokens:
+def _padded(tokens: pa.ListArray, rows: Ids, value: int) -> Tensor:
+    """Return rows of tokens as a matrix, padded with `value`."""
+    texts = tokens.take(pa.array(rows)).to_pylist()
+    tensors = [torch.tensor(text, dtype=torch.long) for text in texts]
+    return pad_sequence(tensors, batch_first=True, padding_value=value)
+
+
+def source_tokens(config: Config, vocabularies: Vocabularies, texts: Sequence[str]) -> pa.ListArray:
     """Encode source texts for a model.
 
     Raises:
         UserError: a text is longer than the model's positions.
     """
     encoded = vocabularies.read(texts)
-    longest = int(encoded.lengths.argmax())
-    size = int(encoded.lengths[longest])
+    sizes = lengths(encoded)
+    longest = int(sizes.argmax())
+    size = int(sizes[longest])
     if config.architecture == "transformer" and size > config.max_source:
         raise UserError(
             f"{texts[longest]!r} has {size} words; expected at most {config.max_source}, the "
@@ -332,7 +340,7 @@ def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> li
         return []
     encoded = source_tokens(model.config, vocabularies, texts)
     device = next(model.parameters()).device
-    ids = torch.from_numpy(encoded.padded_matrix(np.arange(len(texts)), PAD)).to(device)
+    ids = _padded(encoded, np.arange(len(texts)), PAD).to(device)
     return vocabularies.texts(decode(model, ids, (ids != PAD).long()))
 
 

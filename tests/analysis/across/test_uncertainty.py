@@ -22,7 +22,7 @@ from adnominal.training.settings import Settings
 from tests.rows import write
 from tests.training.conftest import adept_rows, make_encoder
 
-SIZES = ("num_train_epochs=1", "batch_size=32", "max_length=16", "cache=none", "log_model=false")
+SIZES = ("num_train_epochs=1", "batch_size=32", "max_length=16", "log_model=false")
 
 
 def simulated_votes(row):

@@ -16,7 +16,6 @@ from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
 from adnominal.training.answering import job
 from adnominal.training.answering.answers import Answers
-from adnominal.training.answering.classifier import classifier
 from adnominal.training.answering.predict import predict
 from adnominal.training.answering.settings import PredictSettings as Settings
 from adnominal.training.models.loading import resolve
@@ -103,12 +102,12 @@ def test_every_row_has_one_answer(finished_run, tuned):
     assert result["rows"] == len(rows) == 259
     assert result["left_out"] == {"no id or no text": 1}
     # The scores are those of the model, the predictions the outcomes of its task.
-    model = classifier(resolve("models:/adept/1", f"sqlite:///{tuned / 'mlflow.db'}"))
+    model = resolve("models:/adept/1", f"sqlite:///{tuned / 'mlflow.db'}")
     texts = {row[:2]: row[2:] for row in expected}
     first, second = zip(*(texts[row["edition"], row["item_id"]] for row in rows), strict=True)
     class_scores = scores(model, pa.array(first), pa.array(second))
     np.testing.assert_allclose([row["scores"] for row in rows], class_scores, atol=1e-6)
-    names, outcome_of = model.source.outcomes
+    names, outcome_of = model.outcomes
     labels = [names[outcome_of[at]] for at in class_scores.argmax(axis=1)]
     assert [row["predicted"] for row in rows] == labels
     assert result["predicted"] == dict(sorted(Counter(labels).items()))

@@ -28,7 +28,7 @@ ASP = ["task.asp.edition=published", "task.asp.scheme=all"]
 
 
 def settings(lake, *more):
-    return conf.load(Settings, [f"lake={lake}", "cache=none", *more])
+    return conf.load(Settings, [f"lake={lake}", *more])
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,6 @@ def test_mistakes_are_reported_before_work_starts(task_lake, models, tmp_path):
         ("plane", [f"models=[{nli},{nli}/.]"], "the same model twice"),
         ("plane", ["model=no/such/model/x"], "no such folder"),
         ("plane", ["model=m", f"out={__file__}"], r"out=.* is a file; expected a folder"),
-        ("plane", ["model=m", f"cache={__file__}"], r"cache=.* is a file; expected a folder"),
         ("plane", [f"model={nli}", "max_length=900"], "max_length=900: expected 4 to 32"),
         ("sygns", [f"model={nli}"], "nothing to score: SyGNS asks for a meaning"),
     ):

@@ -31,20 +31,20 @@ def test_the_key_depends_on_every_part_of_a_request():
 
 def test_stored_outcomes_are_found_again(tmp_path):
     scored = Outcome(likelihood=(-12.345678901234567, True), tokens_in=3)
-    with Answered(str(tmp_path), **IDENTITY) as answered:
+    with Answered(tmp_path, **IDENTITY) as answered:
         answered.add(KEYS[0], YES)
         answered.add(KEYS[1], scored)
         assert answered.lookup(KEYS) == {KEYS[0]: YES, KEYS[1]: scored}
-    with Answered(str(tmp_path), **IDENTITY) as answered:
+    with Answered(tmp_path, **IDENTITY) as answered:
         assert answered.lookup(KEYS) == {KEYS[0]: YES, KEYS[1]: scored}
         assert answered.lookup([KEYS[2]]) == {}
 
 
 @pytest.mark.parametrize("name", IDENTITY)
 def test_another_model_server_or_setting_has_another_database(tmp_path, name):
-    with Answered(str(tmp_path), **IDENTITY) as answered:
+    with Answered(tmp_path, **IDENTITY) as answered:
         answered.add(KEYS[0], YES)
-    with Answered(str(tmp_path), **{**IDENTITY, name: "another"}) as answered:
+    with Answered(tmp_path, **{**IDENTITY, name: "another"}) as answered:
         assert answered.lookup(KEYS) == {}
     assert len(list(tmp_path.glob("*.sqlite"))) == 2
 
@@ -58,21 +58,21 @@ def test_only_answered_requests_are_stored(tmp_path):
         KEYS[4]: Outcome(None, LENGTH, "reasons"),
         KEYS[5]: Outcome(None, REFUSED),
     }
-    with Answered(str(tmp_path), **IDENTITY) as answered:
+    with Answered(tmp_path, **IDENTITY) as answered:
         for key, outcome in outcomes.items():
             answered.add(key, outcome)
         assert set(answered.lookup(KEYS)) == set(KEYS[3:6])
 
 
 def test_the_first_outcome_of_a_request_stays(tmp_path):
-    with Answered(str(tmp_path), **IDENTITY) as answered:
+    with Answered(tmp_path, **IDENTITY) as answered:
         answered.add(KEYS[0], YES)
         answered.add(KEYS[0], Outcome("no"))
         assert answered.lookup(KEYS) == {KEYS[0]: YES}
 
 
 def test_more_requests_than_a_statement_has_parameters(tmp_path):
-    with Answered(str(tmp_path), **IDENTITY) as answered:
+    with Answered(tmp_path, **IDENTITY) as answered:
         for key in KEYS:
             answered.add(key, YES)
         assert len(answered.lookup(KEYS)) == len(KEYS)
@@ -80,10 +80,8 @@ def test_more_requests_than_a_statement_has_parameters(tmp_path):
 
 def database_below(folder):
     """The path of the only database, which is new."""
-    with Answered(str(folder), **IDENTITY) as answered:
-        path = answered.path
-    assert path is not None
-    return path
+    with Answered(folder, **IDENTITY) as answered:
+        return answered.path
 
 
 def test_the_database_says_what_it_belongs_to(tmp_path):
@@ -93,24 +91,18 @@ def test_the_database_says_what_it_belongs_to(tmp_path):
     assert json.loads(text) == IDENTITY
 
 
-def test_without_a_folder_nothing_is_stored():
-    with Answered(None, **IDENTITY) as answered:
-        answered.add(KEYS[0], YES)
-        assert answered.lookup(KEYS) == {}
-
-
 def test_a_file_that_is_no_database_is_the_users_mistake(tmp_path):
     path = database_below(tmp_path)
     for further in tmp_path.glob(f"{path.name}-*"):
         further.unlink()
     path.write_bytes(b"no database" * 200)
     with pytest.raises(UserError, match=r"not a database.*delete the file"):
-        Answered(str(tmp_path), **IDENTITY)
+        Answered(tmp_path, **IDENTITY)
 
 
 def test_a_database_that_cannot_be_written_fails_the_job(tmp_path):
     path = database_below(tmp_path)
-    with Answered(str(tmp_path), **IDENTITY) as answered:
+    with Answered(tmp_path, **IDENTITY) as answered:
         with sqlite3.connect(path) as database:
             database.execute("DROP TABLE answers")
         with pytest.raises(JobFailed, match="run again"):
@@ -128,10 +120,11 @@ def test_nan_is_no_likelihood():
 
 WRITER = """
 import sys, time
+from pathlib import Path
 from adnominal.training.asking.answered import Answered, request_key
 from adnominal.training.asking.outcomes import Outcome
 folder, first, last, pause = sys.argv[1], *map(int, sys.argv[2:4]), float(sys.argv[4])
-answered = Answered(folder, model="m")
+answered = Answered(Path(folder), model="m")
 for n in range(first, last):
     answered.add(request_key("generate_until", (n,)), Outcome(str(n)))
     print(n, flush=True)
@@ -152,7 +145,7 @@ def test_several_processes_share_a_database(tmp_path):
     for process in processes:
         process.communicate()
         assert process.returncode == 0
-    with Answered(str(tmp_path), model="m") as answered:
+    with Answered(tmp_path, model="m") as answered:
         keys = {n: request_key("generate_until", (n,)) for n in range(1000)}
         outcomes = answered.lookup(keys.values())
     assert {n: outcomes[key].text for n, key in keys.items()} == {n: str(n) for n in range(1000)}
@@ -166,6 +159,6 @@ def test_a_killed_process_loses_no_answer(tmp_path):
     process.kill()
     printed = [int(line) for line in process.stdout if line.endswith("\n")]
     last = max(printed, default=50)
-    with Answered(str(tmp_path), model="m") as answered:
+    with Answered(tmp_path, model="m") as answered:
         keys = [request_key("generate_until", (n,)) for n in range(last + 1)]
         assert len(answered.lookup(keys)) == last + 1

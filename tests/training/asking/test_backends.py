@@ -39,7 +39,7 @@ def test_a_model_is_loaded_once_and_only_for_requests_without_an_answer(tmp_path
         loaded.append(Model())
         return loaded[-1]
 
-    with Answered(str(tmp_path), model="m") as answered:
+    with Answered(tmp_path, model="m") as answered:
         first, second = CachedModel(load, answered), CachedModel(load, answered)
         assert not loaded
         requests = [SimpleNamespace(args=("Is it?", word)) for word in ("yes", "no")]

@@ -151,6 +151,7 @@ def test_impossible_settings_are_refused():
             ["backend=openai-chat-completions"],
             "form=likelihood backend=openai-chat-completions: .* expected form=generate",
         ),
+        (["backend=local-completions", "base_url=http://localhost"], "tokenizer= is missing"),
         (["instructions=Answer."], "instructions= chat=false"),
         (["model_args.a=1"], "model_args= backend=hf"),
         (["batch_size=0"], "batch_size=0"),

@@ -9,14 +9,13 @@ import pyarrow as pa
 import pytest
 import torch
 
-from adnominal.conf import UserError
+from adnominal.conf import JobFailed, UserError
 from adnominal.training.answering.classifier import texts
 from adnominal.training.asking.sentences import (
     SentenceModel,
     SentenceScorer,
     sentence_model,
 )
-from adnominal.training.launch import RankFailed
 from adnominal.training.models.loading import resolve
 
 WORDS = ("a", "dog", "runs", "fast", ".", "un", "##real", "##is", "##tic")
@@ -180,7 +179,7 @@ def test_weights_that_give_nan_end_the_run(tmp_path):
     path = save(tmp_path, model)
     scorer = SentenceScorer(resolve(path, None), loaded(path))
     encoded = scorer.encode(texts(pa.array(["a dog"])))
-    with pytest.raises(RankFailed, match="NaN for 1 of 1 texts"):
+    with pytest.raises(JobFailed, match="NaN for 1 of 1 texts"):
         scorer.answer(encoded, 2)
 
 

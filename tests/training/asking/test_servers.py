@@ -3,7 +3,9 @@ import math
 import os
 import signal
 import subprocess
+import tempfile
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -27,8 +29,9 @@ KEY = "sk-secret-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    """Short pauses, and the keys of no user."""
+def quick(monkeypatch, tmp_path):
+    """Short pauses, stores that are deleted with the test, and the keys of no user."""
+    monkeypatch.setattr(tempfile, "tempdir", os.fspath(tmp_path))
     monkeypatch.setattr(servers, "FIRST_PAUSE", 0.02)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, KEY)
@@ -41,11 +44,15 @@ def stub():
         yield server
 
 
+def empty_store() -> Answered:
+    return Answered(Path(tempfile.mkdtemp()))
+
+
 def model_of(server, backend=CHAT, **options):
-    """A model behind the server, without a store."""
+    """A model behind the server, with an empty store."""
     options = {"timeout": 1.0, "max_retries": 4, **options}
     model = connect(backend, "a-model", server.address, **options)
-    return CachedModel(lambda: model, Answered(None))
+    return CachedModel(lambda: model, empty_store())
 
 
 def ask(model, *texts, options=OPTIONS):
@@ -265,7 +272,7 @@ def test_a_local_server_may_have_a_key(stub, monkeypatch):
 @pytest.mark.parametrize("backend", [OPENAI, ANTHROPIC])
 def test_a_key_is_in_no_message_log_or_store(stub, backend, tmp_path, caplog, capfd):
     caplog.set_level("DEBUG")
-    with Answered(str(tmp_path), backend=backend) as answered:
+    with Answered(tmp_path, backend=backend) as answered:
         model = CachedModel(lambda: connect(backend, "a-model", stub.address), answered)
         ask(model, "Is grass green?")
         stub._behave = lambda text, time_asked: "401"
@@ -316,7 +323,7 @@ def test_an_address_may_end_at_the_version(base_url, complete):
 
 
 @pytest.mark.parametrize(
-    "base_url", [None, "localhost:8000", "ftp://host/v1", "http://u:p@host/v1", "http:///v1"]
+    "base_url", ["localhost:8000", "ftp://host/v1", "http://u:p@host/v1", "http:///v1"]
 )
 def test_addresses_that_are_refused(base_url):
     with pytest.raises(UserError, match="base_url=") as error:
@@ -342,9 +349,7 @@ def test_the_services_have_their_own_addresses():
     [("gpt-4o-2024-05-13", 0), ("gpt-3.5-turbo", 0), ("gpt-5-mini", None), ("o3", None)],
 )
 def test_only_models_that_reason_sample(stub, model, temperature):
-    ask(
-        CachedModel(lambda: connect(OPENAI, model, stub.address), Answered(None)), "Is grass green?"
-    )
+    ask(CachedModel(lambda: connect(OPENAI, model, stub.address), empty_store()), "Is grass green?")
     payload = stub.payloads[-1]
     assert payload.get("temperature") == temperature
     assert payload["max_completion_tokens"] == 16
@@ -426,21 +431,6 @@ def test_a_failed_likelihood_is_no_number(stub, tokenizer):
     assert good == expected_likelihood(" good")
 
 
-@pytest.mark.parametrize("backend", [CHAT, OPENAI, ANTHROPIC])
-def test_chat_servers_have_no_likelihood(stub, backend):
-    with pytest.raises(UserError, match="form=generate"):
-        likelihoods(model_of(stub, backend), ("A red car", " good"))
-    with pytest.raises(UserError, match="form=generate"):
-        connect(backend, "a-model", stub.address).trial("loglikelihood")
-    assert stub.questions == []
-
-
-def test_likelihood_needs_a_tokenizer(stub):
-    with pytest.raises(UserError, match="tokenizer= is missing"):
-        likelihoods(model_of(stub, COMPLETIONS), ("A red car", " good"))
-    assert stub.questions == []
-
-
 def test_a_tokenizer_that_does_not_exist(stub, tmp_path):
     with pytest.raises(UserError, match="expected a tokenizer"):
         model_of(stub, COMPLETIONS, tokenizer=str(tmp_path))
@@ -451,10 +441,10 @@ def test_a_tokenizer_that_does_not_exist(stub, tmp_path):
 
 def test_answered_questions_are_not_asked_again(stub, tmp_path):
     questions = ["Is grass green?", "Is it? [once 503]", "Is it? [null]", "Is it? [refusal]"]
-    with Answered(str(tmp_path), model="m") as answered:
+    with Answered(tmp_path, model="m") as answered:
         first = ask(CachedModel(lambda: connect(CHAT, "m", stub.address), answered), *questions)
     asked_before = len(stub.questions)
-    with Answered(str(tmp_path), model="m") as answered:
+    with Answered(tmp_path, model="m") as answered:
         again = ask(CachedModel(lambda: connect(CHAT, "m", stub.address), answered), *questions)
     # The trial question, and the one without an answer.
     assert stub.questions[asked_before:] == ["Is grass green? Answer yes or no.", "Is it? [null]"]
@@ -462,9 +452,9 @@ def test_answered_questions_are_not_asked_again(stub, tmp_path):
 
 
 def test_a_run_with_all_answers_needs_no_server(tmp_path):
-    with StubServer() as server, Answered(str(tmp_path), model="m") as answered:
+    with StubServer() as server, Answered(tmp_path, model="m") as answered:
         ask(CachedModel(lambda: connect(CHAT, "m", server.address), answered), "Is grass green?")
-    with Answered(str(tmp_path), model="m") as answered:
+    with Answered(tmp_path, model="m") as answered:
         [outcome] = ask(
             CachedModel(lambda: connect(CHAT, "m", server.address), answered), "Is grass green?"
         )
@@ -479,13 +469,14 @@ def test_equal_questions_are_asked_once(stub):
 
 ASKER = """
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from adnominal.training.asking.answered import Answered, request_key
 from adnominal.training.asking.caching import CachedModel
 from adnominal.training.asking.servers import connect
 folder, address = sys.argv[1:]
 server = connect("local-chat-completions", "m", address, num_concurrent=4)
-model = CachedModel(lambda: server, Answered(folder))
+model = CachedModel(lambda: server, Answered(Path(folder)))
 requests = [SimpleNamespace(args=(f"question {n}", {"until": []})) for n in range(60)]
 print(len(model.generate_until(requests)))
 """

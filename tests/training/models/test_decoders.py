@@ -8,7 +8,6 @@ import torch
 from safetensors.torch import load_file
 
 from adnominal import conf
-from adnominal.training.answering.classifier import classifier
 from adnominal.training.job import finetune
 from adnominal.training.models.decoders import text_decoder, text_weights
 from adnominal.training.models.loading import resolve
@@ -56,7 +55,7 @@ def test_a_classifier_of_a_decoder_has_the_scores_of_its_run(
     (row, *_) = served_answers(folder / "model", ["A dog runs."], ["A fake dog runs."]).to_dict(
         "records"
     )
-    assert row["label"] in classifier(resolve(str(folder))).source.labels
+    assert row["label"] in resolve(str(folder)).labels
 
 
 @pytest.mark.parametrize(("family", "zero"), [("gemma3", "zero3"), ("qwen3_vl", "zero0")])

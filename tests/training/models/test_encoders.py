@@ -17,7 +17,7 @@ LABELS = 5
 
 
 def learner(lake: str, *arguments: str) -> PairLearner:
-    settings = conf.load(Settings, ["task.name=adept", f"lake={lake}", "cache=none", *arguments])
+    settings = conf.load(Settings, ["task.name=adept", f"lake={lake}", *arguments])
     pair_learner = PairLearner(task(settings.task).load(lake), settings)
     pair_learner.prepare()
     return pair_learner
@@ -117,10 +117,8 @@ def test_a_pooler_that_the_weights_lack_is_trained_with_the_head(
 
     folder = shutil.copytree(tiny_encoder, tmp_path / "masked")
     AutoModelForMaskedLM.from_pretrained(tiny_encoder).save_pretrained(folder)
-    frozen = learner(adept_lake, f"model={folder}", "freeze=true")
-    model = frozen.model(0)
+    model = learner(adept_lake, f"model={folder}", "freeze=true").model(0)
     trained = {name for name, p in model.named_parameters() if p.requires_grad}
-    assert frozen.trained_count() == sum(p.numel() for p in model.parameters() if p.requires_grad)
     assert trained == {
         "bert.pooler.dense.weight",
         "bert.pooler.dense.bias",

@@ -11,7 +11,6 @@ import torch
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError
 from adnominal.etl.adept import LABELS
-from adnominal.training.answering.classifier import classifier
 from adnominal.training.evaluation import loss_sum
 from adnominal.training.job import finetune
 from adnominal.training.models.instructions import (
@@ -140,7 +139,7 @@ def test_a_finetuned_model_learns_and_can_be_loaded(adept_lake, llama, tmp_path,
     assert ("adapter_model.safetensors" in names) == ("lora.r=8" in more)
     # The saved model gives the scores of the run.
     test = task({"name": "adept"}).load(adept_lake).parts["test"]
-    loaded_scores = scores(classifier(resolve(str(folder))), test.first, test.second)
+    loaded_scores = scores(resolve(str(folder)), test.first, test.second)
     by_id = {row["item_id"]: row["scores"] for row in rows}
     expected = [by_id[item] for item in test.item_ids.to_pylist()]
     np.testing.assert_allclose(loaded_scores, expected, atol=1e-4 if "lora.r=8" in more else 0.05)

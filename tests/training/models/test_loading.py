@@ -34,8 +34,8 @@ def client(tuned):
 
 
 @pytest.fixture(scope="module")
-def adept_classifier(tuned):
-    return classifier(resolve("models:/adept/1", store(tuned)))
+def adept_model(tuned):
+    return resolve("models:/adept/1", store(tuned))
 
 
 def texts(rows: list[dict[str, Any]]) -> tuple[pa.StringArray, pa.StringArray]:
@@ -47,10 +47,10 @@ def test_a_run_is_registered_once(client, tuned):
     assert version.run_id == result_of(tuned / "out")["run_id"]
 
 
-def test_served_texts_are_prepared_as_in_training(tuned, adept_classifier, tmp_path):
+def test_served_texts_are_prepared_as_in_training(tuned, adept_model, tmp_path):
     folder = run_folder(tuned / "out") / "model"
     first, second = ["A dog runs."] * 2, ["A fake dog runs. " * 6, "A fake dog runs."]
-    expected = scores(adept_classifier, pa.array(first), pa.array(second)).max(axis=1)
+    expected = scores(adept_model, pa.array(first), pa.array(second)).max(axis=1)
     assert served_answers(folder, first, second)["score"].to_list() == pytest.approx(
         expected, abs=1e-6
     )
@@ -99,7 +99,7 @@ def test_an_encoder_without_a_trained_head_does_not_classify(tiny_encoder):
     source = resolve(tiny_encoder)
     assert (source.pair, source.trained) == (None, None)
     with pytest.raises(UserError, match=r"classifier\.weight.*not trained"):
-        classifier(source)
+        classifier(source).__enter__()
 
 
 def test_other_weights_are_another_model(tuned, tmp_path):
@@ -111,23 +111,26 @@ def test_other_weights_are_another_model(tuned, tmp_path):
     assert resolve(str(folder)).content() != earlier_content
 
 
-def test_scores_equal_those_of_the_training_run(adept_classifier, tuned):
+def test_scores_equal_those_of_the_training_run(adept_model, tuned):
     saved_rows = pq.read_table(run_folder(tuned / "out") / "predictions.parquet").to_pylist()
     by_id = {row["item_id"]: row for row in adept_rows()}
-    class_scores = scores(adept_classifier, *texts([by_id[row["item_id"]] for row in saved_rows]))
+    class_scores = scores(adept_model, *texts([by_id[row["item_id"]] for row in saved_rows]))
     assert class_scores.shape == (48, 5)
     np.testing.assert_allclose(class_scores, [row["scores"] for row in saved_rows], atol=1e-6)
 
 
-def test_scores_do_not_depend_on_batches(adept_classifier):
+def test_scores_do_not_depend_on_batches(adept_model):
     rows = adept_rows()[:40]
     rows[7]["sentence1"] = "A dog runs. " * 5
     advances: list[int] = []
-    together = scores(adept_classifier, *texts(rows), batch_size=16, advance=advances.append)
-    alone = np.concatenate([scores(adept_classifier, *texts([row])) for row in rows])
+    with classifier(adept_model) as model:
+        encoded = model.encode(examples(*texts(rows)))
+        together: Any = model.answer(encoded, 16, advances.append).scores
+        single_rows = [model.encode(examples(*texts([row]))) for row in rows]
+        alone = np.concatenate([model.answer(row, 16).scores for row in single_rows])
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_allclose(together.sum(axis=1), 1.0)
-    assert advances == [16, 16, 8]
+    assert len(advances) == 3 and sum(advances) == 40
 
 
 @pytest.mark.parametrize("name", ["vocab.txt", "merges.txt", "spiece.model", "o200k.tiktoken"])
@@ -142,14 +145,14 @@ def test_another_vocabulary_is_another_model(tiny_encoder, tmp_path, name):
     assert loading.content_of(str(folder)) != content
 
 
-def test_texts_are_truncated_as_in_training(adept_classifier, tuned):
+def test_texts_are_truncated_as_in_training(adept_model, tuned):
     long = pa.array(["A dog runs. " * 20])
-    assert adept_classifier.limit == 16
-    assert adept_classifier.encode(examples(long, long)).lengths("rows").tolist() == [16]
-    wider = classifier(adept_classifier.source, max_length=32)
-    assert wider.encode(examples(long, long)).lengths("rows").tolist() == [32]
+    for limit, length in ((None, 16), (32, 32)):
+        with classifier(adept_model, max_length=limit) as model:
+            assert model.limit == length
+            assert model.encode(examples(long, long)).lengths("rows").tolist() == [length]
     with pytest.raises(UserError, match="max_length=33: expected 4 to 32"):
-        classifier(adept_classifier.source, max_length=33)
+        classifier(adept_model, max_length=33).__enter__()
 
 
 def test_models_of_a_remote_store_are_fetched_once(client, tuned, monkeypatch, tmp_path):

@@ -17,7 +17,7 @@ from adnominal.conf import UserError
 from adnominal.training.answering.classifier import classifier
 from adnominal.training.models import pickled
 from adnominal.training.models.loading import content_of, resolve
-from adnominal.training.models.pickled import is_pickled, weight_names
+from adnominal.training.models.pickled import is_pickled
 from adnominal.training.models.pretrained import find, load_pretrained
 from adnominal.training.planning import prepare
 from adnominal.training.settings import Settings
@@ -66,7 +66,6 @@ def test_weights_in_pickles_are_those_in_safetensors(folder, tiny_encoder, divid
         divide(folder)
     assert not is_pickled(tiny_encoder)
     assert is_pickled(os.fspath(folder))
-    assert set(weight_names(os.fspath(folder))) == set(expected)
     pickled._report.cache_clear()
     with caplog.at_level("INFO", logger="adnominal"):
         models = [load(folder), load(folder), load(Path(tiny_encoder))]
@@ -84,25 +83,22 @@ def test_a_classifier_in_a_pickle_gives_the_same_scores(tuned, tmp_path):
     copy = with_pickle(trained, tmp_path / "pickled")
     first, second = pa.array(["A dog runs."]), pa.array(["A fake dog runs."])
     expected, found = (
-        scores(classifier(resolve(os.fspath(model))), first, second) for model in (trained, copy)
+        scores(resolve(os.fspath(model)), first, second) for model in (trained, copy)
     )
     # Weights in other places of memory may be added in another order.
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_the_layers_that_a_pickle_lacks_are_trained(adept_lake, folder, tiny_encoder):
+def test_the_layers_that_a_pickle_lacks_are_trained(adept_lake, folder):
     weights = torch.load(folder / "pytorch_model.bin", weights_only=True)
     torch.save(
         {k: v for k, v in weights.items() if "pooler" not in k}, folder / "pytorch_model.bin"
     )
-
-    def trained(model: str | Path) -> int:
-        words = ["task.name=adept", f"lake={adept_lake}", f"model={model}", "freeze=true"]
-        (work,) = prepare(conf.load(Settings, [*words, *UNRECORDED]))
-        count: int = work.learner.trained_count()
-        return count
-
-    assert trained(folder) == trained(tiny_encoder) + 32 * 32 + 32
+    words = ["task.name=adept", f"lake={adept_lake}", f"model={folder}", "freeze=true"]
+    (work,) = prepare(conf.load(Settings, [*words, *UNRECORDED]))
+    model = work.learner.model(0)
+    trained = {name for name, p in model.named_parameters() if p.requires_grad and "pooler" in name}
+    assert trained == {"bert.pooler.dense.weight", "bert.pooler.dense.bias"}
 
 
 def test_other_weights_are_another_model(folder, tiny_encoder, tmp_path):
@@ -197,7 +193,7 @@ def test_zero3_refuses_pickles_and_names_the_remedy(folder, adept_lake, tuned, t
     assert "\n" not in str(error.value)
     trained = with_pickle(run_folder(tuned / "out") / "model", tmp_path / "trained")
     with pytest.raises(UserError, match=r"deepspeed=zero3: .*expected safetensors"):
-        classifier(resolve(os.fspath(trained)), deepspeed="zero3")
+        classifier(resolve(os.fspath(trained)), deepspeed="zero3").__enter__()
     # What the message says works.
     for part in (AutoModel, AutoTokenizer):
         part.from_pretrained(folder).save_pretrained(tmp_path / "safe")
