@@ -9,7 +9,10 @@ from benchmarks.papers import Experiment, experiments
 from benchmarks.results import Figures
 
 _NAMES = ("recipe", "model", "form", "seed")
-_COMMAND = 'python -m benchmarks papers run=true "parts=[{}]"'
+_LEFT = (
+    'Not run, by the parts of `python -m benchmarks papers run=true "parts=[…]"`, and the cost on one '
+    "core:"
+)
 
 
 def section(figures: Mapping[str, Figures]) -> str:
@@ -31,7 +34,7 @@ def section(figures: Mapping[str, Figures]) -> str:
             parts.append(f"**{title}**\n\n{_table(done, figures)}")
     left = list(_commands(known, figures))
     if left:
-        parts.append("Not run, with the command and its cost on one core:\n\n" + "\n".join(left))
+        parts.append(f"{_LEFT}\n\n" + "\n".join(left))
     return "\n\n".join(parts)
 
 
@@ -72,12 +75,13 @@ def _commands(entries: Sequence[Experiment], figures: Mapping[str, Figures]) -> 
     """For each title one line: its experiments with runs to come, cheapest first, and the cost."""
 
     def missing(entry: Experiment) -> int:
-        return entry.runs - figures.get(entry.name, {"runs": 0})["runs"]
+        done: int = figures[entry.name]["runs"] if entry.name in figures else 0
+        return entry.runs - done
 
     for title, members in groupby(entries, key=lambda entry: entry.title):
         left = [entry for entry in members if not entry.earlier and missing(entry) > 0]
         if left:
             left.sort(key=lambda entry: (entry.hours, entry.name))
             hours = sum(missing(entry) * entry.hours for entry in left)
-            command = _COMMAND.format(",".join(entry.name for entry in left))
-            yield f"- {title}: `{command}` (about {hours:.1f} CPU hours)"
+            names = ",".join(entry.name for entry in left)
+            yield f"- {title}: `{names}` (about {hours:.1f} CPU hours)"

@@ -14,6 +14,7 @@ import pytest
 from adnominal import conf
 from adnominal.analysis.predictions import read_prompted
 from adnominal.conf import JobFailed, UserError
+from adnominal.conf.progress import Progress
 from adnominal.etl.lake import arrow
 from adnominal.training.asking import engine, job, masked
 from adnominal.training.asking.job import prompt
@@ -476,7 +477,7 @@ def test_chunks_give_the_same_rows(run_prompt, gpt2, monkeypatch, chunk):
 def test_progress_is_through_all_chunks(run_prompt, gpt2, monkeypatch):
     reached = []
     monkeypatch.setattr(job, "CHUNK", 5)
-    monkeypatch.setattr(job.Progress, "reach", lambda self, units: reached.append(units))
+    monkeypatch.setattr(Progress, "reach", lambda self, units: reached.append(units))
     run_prompt(gpt2, *TWO_SHOT)
     assert reached == sorted(reached) and reached[-1] == 18
     # Between the ends of chunks too.
