@@ -9,10 +9,7 @@ from benchmarks.papers import Experiment, experiments
 from benchmarks.results import Figures
 
 _NAMES = ("recipe", "model", "form", "seed")
-_LEFT = (
-    'Not run, by the parts of `python -m benchmarks papers run=true "parts=[…]"`, and the cost on one '
-    "core:"
-)
+_LEFT = 'Not run: parts of `python -m benchmarks papers run=true "parts=[…]"`, cost on one core:'
 
 
 def section(figures: Mapping[str, Figures]) -> str:
@@ -25,7 +22,8 @@ def section(figures: Mapping[str, Figures]) -> str:
         Markdown: for each title of papers.yaml its runs, or none; at the end the commands of the
         experiments with runs to come, and their cost.
     """
-    known = [entry for entry in experiments().values() if entry.title]
+    # Those of an earlier version are in RESULTS.md.
+    known = [entry for entry in experiments().values() if entry.title and not entry.earlier]
     known.sort(key=lambda entry: (_table_number(entry), entry.title, entry.recipe, entry.name))
     parts = []
     for title, members in groupby(known, key=lambda entry: entry.title):
@@ -79,7 +77,7 @@ def _commands(entries: Sequence[Experiment], figures: Mapping[str, Figures]) -> 
         return entry.runs - done
 
     for title, members in groupby(entries, key=lambda entry: entry.title):
-        left = [entry for entry in members if not entry.earlier and missing(entry) > 0]
+        left = [entry for entry in members if missing(entry) > 0]
         if left:
             left.sort(key=lambda entry: (entry.hours, entry.name))
             hours = sum(missing(entry) * entry.hours for entry in left)
