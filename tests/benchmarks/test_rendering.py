@@ -9,7 +9,7 @@ from benchmarks import CASES, load_case, rendering, results
 from benchmarks.rendering import headlines, section, stamps_of, write_page
 
 # Cases that have not been run in their present form; their headlines are left out.
-NOT_MEASURED = ("train", "predict", "gpu")
+NOT_MEASURED = ("predict", "gpu")
 
 
 def test_the_stored_page_matches_the_recorded_figures(tmp_path):
