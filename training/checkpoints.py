@@ -22,11 +22,15 @@ log = logging.getLogger("adnominal")
 
 
 def mark_incomplete(checkpoint: Path) -> None:
-    """Take the mark from a checkpoint that is about to be saved again, as at the end of an epoch.
+    """Make the folder of a checkpoint that is about to be saved; one that is saved again, as at the
+    end of an epoch, loses its mark.
 
-    Every process must call this.
+    Every process must call this. The folder is there before any of them goes on: the Trainer takes
+    a best checkpoint for the best only where its folder exists, and processes that disagree on that
+    would wait for each other forever when it is loaded.
     """
     if launch.rank() == 0:
+        checkpoint.mkdir(parents=True, exist_ok=True)
         (checkpoint / _COMPLETE).unlink(missing_ok=True)
     launch.barrier()
 
