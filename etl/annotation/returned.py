@@ -4,6 +4,7 @@ A filled-in copy of a batch's CSV has a line for each page of an annotator. Mech
 results and Label Studio's JSON are read as such lines, by the shapes that our own forms return.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,9 +83,11 @@ def _page(place: str, line: Mapping[str, str], annotator: str | None) -> Answere
 def _seconds_of_question(seconds_of_page: str, questions: int) -> float | None:
     """The mean time for a question; None if the page's is missing or not readable."""
     try:
-        return float(seconds_of_page) / questions
-    except (ValueError, ZeroDivisionError):
+        seconds = float(seconds_of_page)
+    except ValueError:
         return None
+    is_time = math.isfinite(seconds) and seconds >= 0
+    return seconds / questions if is_time and questions else None
 
 
 def _csv_lines(text: str, name: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -117,7 +120,9 @@ def _mturk_line(row: Mapping[str, str]) -> dict[str, str]:
             line[name] = value
         elif source == "Answer" and value.lower() == "true":
             label_column, _, option = name.partition(".")
-            line[label_column] = option
+            # Two options of a question are no label, as in the other layouts.
+            earlier = line.get(label_column)
+            line[label_column] = option if earlier is None else f"{earlier}, {option}"
     status = row["AssignmentStatus"]
     # The column Reject has the reasons of a review that is about to be uploaded.
     is_being_rejected = status == "Submitted" and row.get("Reject", "").strip() != ""

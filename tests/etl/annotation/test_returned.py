@@ -35,6 +35,20 @@ def test_mturk_with_a_column_for_each_option(tmp_path):
     assert rejected.place == f"batch={path}: line 4"
 
 
+def test_two_options_of_a_question_are_no_label(tmp_path):
+    columns = "Answer.label_1.0,Answer.label_1.3"
+    path = write(tmp_path, f"{MTURK},{columns}\nh1,W1,Approved,30,b-1,q1,s,,true,true\n")
+    (page,) = read_answers(path)
+    assert page.labels == {"q1": "0, 3"}
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-5", "soon", ""])
+def test_a_time_that_is_none_is_unknown(tmp_path, seconds):
+    path = write(tmp_path, f"{CSV}\nb-1,q1,0,q2,1,ann,{seconds}\n")
+    (page,) = read_answers(path)
+    assert page.seconds is None
+
+
 def test_submitted_pages_that_a_review_rejects_are_rejected(tmp_path):
     page = "Submitted,,b-1,q1,s,q2,true,true"
     rows = f"h1,W1,{page},too fast\nh1,W2,{page},\n"
