@@ -4,8 +4,8 @@ them between two comments of each."""
 from pathlib import Path
 
 from adnominal.conf import ROOT, UserError
+from adnominal.conf.files import replace_text
 from adnominal.conf.markdown import table_text
-from adnominal.training.files import replace_text
 from benchmarks import cluster_sizes, sygns_runs
 from benchmarks.rendering import headlines
 from benchmarks.results import figures_of, recorded_entries

@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, UndefinedError
 
-from adnominal.training.files import replace_text
+from adnominal.conf.files import replace_text
 from benchmarks import CASES, load_case
 from benchmarks.cases import Bound, Case
 from benchmarks.results import STORE, Entry, Figures, figures_of, recorded_entries

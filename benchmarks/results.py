@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from adnominal.training.files import replace_text
+from adnominal.conf.files import replace_text
 
 Figures = dict[str, Any]
 Entry = dict[str, Any]

@@ -1,7 +1,8 @@
-"""Batches: seeds, and the rows that each process answers."""
+"""Batches: seeds, the rows that each process answers, and padding."""
 
 import hashlib
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -48,3 +49,12 @@ def even_batch_size(rows: int, batch_size: int, world_size: int) -> int:
     """
     rounds = -(-rows // (batch_size * world_size))
     return max(1, -(-rows // (max(1, rounds) * world_size)))
+
+
+def pad_rows(rows: Iterable[Sequence[int]], value: int, side: str = "right") -> Any:
+    """Return rows of ids as a matrix on the CPU, as wide as the longest, padded with `value`."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
+    return pad_sequence(tensors, batch_first=True, padding_value=value, padding_side=side)

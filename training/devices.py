@@ -24,8 +24,8 @@ from typing import Any
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.conf.files import replace_text
 from adnominal.training import launch
-from adnominal.training.files import replace_text
 from adnominal.training.memory import OUT_OF_MEMORY
 from adnominal.training.planning import TrainingRun
 from adnominal.training.settings import Settings

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adnominal.training.batching import Ids
+from adnominal.training.batching import Ids, pad_rows
 from adnominal.training.models.learner import IGNORED
 
 
@@ -68,12 +68,9 @@ def _losses(logits: Any, labels: Any, reduction: str, label_smoothing: float = 0
 
 def encode_texts(texts: Sequence[str], device: Any) -> Any:
     """Return texts as rows of bytes, padded with `IGNORED`: processes exchange only tensors."""
-    import torch
-    from torch.nn.utils.rnn import pad_sequence
-
     # One byte more, so that no row is empty.
-    rows = [torch.tensor([*text.encode(), IGNORED], dtype=torch.int64) for text in texts]
-    return pad_sequence(rows, batch_first=True, padding_value=IGNORED).to(device)
+    rows = [[*text.encode(), IGNORED] for text in texts]
+    return pad_rows(rows, IGNORED).to(device)
 
 
 def decode_texts(rows: npt.NDArray[np.int64]) -> list[str]:

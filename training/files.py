@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adnominal.conf import UserError
+from adnominal.conf.files import replace_text
 
 
 def check_folder(setting: str, folder: Path) -> Path:
@@ -57,17 +58,6 @@ def sync(folder: Path) -> None:
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file so that a reader, a kill or a power cut leaves the old or the new content."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(path.name + ".new")
-    with fresh.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, path)
 
 
 def replace_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ import transformers
 from transformers import EarlyStoppingCallback, TrainerCallback
 
 from adnominal.conf import JobFailed, UserError
+from adnominal.conf.files import replace_text
 from adnominal.conf.progress import Progress
 from adnominal.training import checkpoints, launch, memory, sharding
 from adnominal.training.arguments import PassedArguments
@@ -28,7 +29,7 @@ from adnominal.training.evaluation import (
     Evaluation,
     figures_line,
 )
-from adnominal.training.files import replace_json, replace_text
+from adnominal.training.files import replace_json
 from adnominal.training.models.learner import Learner
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import nested_subset

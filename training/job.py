@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from adnominal import conf
 from adnominal.conf import JobFailed, UserError
+from adnominal.conf.files import replace_text
 from adnominal.training import devices, grid, launch, predictions
 from adnominal.training.estimates import estimate
 from adnominal.training.evaluation import Evaluation, figures_line
-from adnominal.training.files import replace_json, replace_text
+from adnominal.training.files import replace_json
 from adnominal.training.models.cards import card
 from adnominal.training.models.loading import trained_facts
 from adnominal.training.models.pretrained import ADAPTERS

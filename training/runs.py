@@ -20,9 +20,10 @@ import pyarrow.parquet as pq
 
 from adnominal import conf
 from adnominal.conf import JobFailed
+from adnominal.conf.files import replace_text
 from adnominal.etl.lake import arrow
 from adnominal.training import launch
-from adnominal.training.files import replace_json, replace_text
+from adnominal.training.files import replace_json
 from adnominal.training.finished_runs import NESTED
 from adnominal.training.tasks import Source
 from adnominal.training.tracking import Run, Tracker

@@ -17,6 +17,7 @@ from string import Template
 from typing import Any, NamedTuple
 
 from adnominal.conf import ROOT, UserError
+from adnominal.conf.files import replace_text
 from adnominal.etl.annotation.batches import Question, pages_of
 from adnominal.etl.annotation.task import AnnotationTask
 
@@ -242,14 +243,13 @@ def make_folder(path: Path) -> None:
 
 
 def write_files(files: Mapping[Path, str]) -> None:
-    """Write the files, in a folder that is made if necessary.
+    """Write the files, each whole or not at all, in a folder that is made if necessary.
 
     Raises:
         UserError: a file cannot be written.
     """
     for path, text in files.items():
-        make_folder(path)
         try:
-            path.write_text(text, encoding="utf-8")
+            replace_text(path, text)
         except OSError as error:
             raise UserError(f"{path}: {error.strerror}") from error

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.conf.files import replace_text
 from adnominal.training import grid, launch
 from adnominal.training.answering import label_map
 from adnominal.training.answering.answers import Answers, Chunk, LabelNames, Work
@@ -27,7 +28,7 @@ from adnominal.training.answering.sentences import score_texts
 from adnominal.training.answering.settings import ScoreSettings
 from adnominal.training.answering.targets import Target
 from adnominal.training.evaluation import figures_line
-from adnominal.training.files import check_folder, replace_text
+from adnominal.training.files import check_folder
 from adnominal.training.models.loading import resolve
 from adnominal.training.runs import Runs, folder_name
 from adnominal.training.sharding import read_deepspeed

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from adnominal.conf import UserError
+from adnominal.conf.files import replace_text
 from adnominal.conf.markdown import markdown
 from adnominal.conf.progress import Progress, duration
 from adnominal.etl.lake.tables import table
@@ -34,7 +35,7 @@ from adnominal.training.asking.outcomes import check_answered
 from adnominal.training.asking.questions import Question, Questions, Request
 from adnominal.training.asking.row_file import BATCH
 from adnominal.training.asking.settings import Settings
-from adnominal.training.files import check_folder, replace_text
+from adnominal.training.files import check_folder
 from adnominal.training.runs import Outcome, Plan, Runs, folder_name, predictions_file
 
 JOB = "prompt"
@@ -194,7 +195,7 @@ def _facts(work: Work) -> dict[str, Any]:
         "kind": work.backend.kind,
         "prompts": f"{work.prompts.name}@{work.prompts.version}",
         "items": work.items.rows.num_rows,
-        "questions": work.questions.count(),
+        "questions": work.questions.number,
         "processes": launch.world_size(),
     }
 
@@ -219,7 +220,7 @@ def _outcome(work: Work, content: str, folder: Path, run_id: str) -> Outcome:
     is_first = launch.rank() == 0
     asked = Asked(work, predictions_file(folder) if is_first else None)
     excerpt = ""
-    bar = Progress("asking", work.questions.count(), unit="questions", silent=not is_first)
+    bar = Progress("asking", work.questions.number, unit="questions", silent=not is_first)
     with _store(work, content) as store, closing(asked), bar as progress:
         engine = Engine(work.backend.load, store, settings, work.questions.delimiter)
         constants = {"run_id": run_id, "model": work.backend.name}

@@ -19,6 +19,7 @@ from adnominal.training import launch
 from adnominal.training.asking.local import check_lengths, load_weights
 from adnominal.training.asking.outcomes import Outcome
 from adnominal.training.asking.settings import Settings
+from adnominal.training.batching import pad_rows
 from adnominal.training.models.masks import logits_of_masks
 from adnominal.training.models.pretrained import Pretrained, maximum_length
 
@@ -197,12 +198,10 @@ class Masked(LM):  # type: ignore[misc]
     def _answers(self, encoded: Sequence[Encoded]) -> Iterator[list[Outcome]]:
         """Yield the outcomes of the words of each gap."""
         import torch
-        from torch.nn.utils.rnn import pad_sequence
 
         device, padding = self._model.device, self.words.tokenizer.pad_token_id
-        texts = [torch.tensor(gap.ids) for gap in encoded]
-        ids = pad_sequence(texts, batch_first=True, padding_value=padding).to(device)
-        mask = pad_sequence([torch.ones_like(text) for text in texts], batch_first=True).to(device)
+        ids = pad_rows([gap.ids for gap in encoded], padding).to(device)
+        mask = pad_rows([[1] * len(gap.ids) for gap in encoded], 0).to(device)
         positions = torch.tensor([gap.position for gap in encoded], device=device)
         with torch.inference_mode():
             logits = logits_of_masks(self._model, ids, mask, positions)

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -78,8 +79,9 @@ class Questions:
         """The text between two examples."""
         return _WITHIN_GROUP if self._settings.shows_groups else _BETWEEN
 
-    def count(self) -> int:
-        """Return the number of questions."""
+    @cached_property
+    def number(self) -> int:
+        """The number of questions."""
         ways = sum(len(template.verbalisers) or 1 for template in self._prompts.prompts)
         if not self._settings.shows_groups:
             return ways * int(self._items.rows.num_rows)

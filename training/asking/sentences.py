@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from adnominal.conf import JobFailed, UserError
 from adnominal.training import launch
-from adnominal.training.batching import evaluation_batches
+from adnominal.training.batching import evaluation_batches, pad_rows
 from adnominal.training.evaluation import Evaluation
 from adnominal.training.models.learner import IGNORED
 from adnominal.training.models.loading import ModelSource
@@ -111,11 +111,7 @@ class SentenceModel(ABC):
 
     def _padded(self, rows: Sequence[Sequence[int]], value: int) -> Any:
         """Return rows of ids as a matrix on the model's device, padded on the right."""
-        import torch
-        from torch.nn.utils.rnn import pad_sequence
-
-        tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
-        return pad_sequence(tensors, True, value).to(self._model.device)
+        return pad_rows(rows, value).to(self._model.device)
 
     def _mask(self, rows: Sequence[Sequence[int]]) -> Any:
         return self._padded([[1] * len(row) for row in rows], 0)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from adnominal.conf import UserError
 from adnominal.training import launch
-from adnominal.training.batching import Ids
+from adnominal.training.batching import Ids, pad_rows
 from adnominal.training.models.encoders import PairLearner
 from adnominal.training.models.learner import IGNORED
 from adnominal.training.models.pretrained import base_model, maximum_length
@@ -186,22 +186,15 @@ def completed_texts(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any
     It has input_ids, attention_mask and position_ids [rows, width]; labels [rows, longest
     completion] are the completions' tokens and are missing if all completions are empty.
     """
-    import torch
-    from torch.nn.utils.rnn import pad_sequence
-
-    def padded_rows(rows: Rows, value: int) -> Any:
-        tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
-        return pad_sequence(tensors, True, value, padding_side="left")
-
     rows = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
-    mask = padded_rows([[1] * len(row) for row in rows], 0)
+    mask = pad_rows([[1] * len(row) for row in rows], 0, "left")
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     batch = {
-        "input_ids": padded_rows(rows, padding),
+        "input_ids": pad_rows(rows, padding, "left"),
         "attention_mask": mask,
         "position_ids": positions,
     }
-    return batch | {"labels": padded_rows(answers, IGNORED)} if any(answers) else batch
+    return batch | {"labels": pad_rows(answers, IGNORED, "left")} if any(answers) else batch
 
 
 def packed_rows(prompts: Rows, answers: Rows) -> dict[str, Any]:
@@ -273,7 +266,6 @@ def continuation_scores(
     memory, such as recurrent states, reads the prompt with each answer.
     """
     import torch
-    from torch.nn.utils.rnn import pad_sequence
     from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
     device = prompts["input_ids"].device
@@ -284,7 +276,7 @@ def continuation_scores(
         return _whole_scores(model, prompts, prompt_numbers, answers)
     # On the CPU, because a model's layers and their caches may be on several GPUs.
     numbers = torch.tensor(prompt_numbers)
-    labels = pad_sequence([torch.tensor(answer) for answer in answers], True, IGNORED).to(device)
+    labels = pad_rows(answers, IGNORED).to(device)
     first_logs = prefixes.logits[:, -1].float().log_softmax(dim=-1)
     scores = first_logs[numbers].gather(1, labels[:, :1])[:, 0]
     inputs, rest = labels[:, :-1], labels[:, 1:]

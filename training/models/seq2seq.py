@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from adnominal.conf import UserError
 from adnominal.etl.sygns import fol
 from adnominal.training import launch
+from adnominal.training.batching import pad_rows
 from adnominal.training.models.lazy_weights import weights_source
 from adnominal.training.models.learner import IGNORED, Learner
 from adnominal.training.models.networks import (
@@ -307,9 +307,8 @@ def save(
 
 def _padded(tokens: pa.ListArray, rows: Ids, value: int) -> Tensor:
     """Return rows of tokens as a matrix, padded with `value`."""
-    texts = tokens.take(pa.array(rows)).to_pylist()
-    tensors = [torch.tensor(text, dtype=torch.long) for text in texts]
-    return pad_sequence(tensors, batch_first=True, padding_value=value)
+    matrix: Tensor = pad_rows(tokens.take(pa.array(rows)).to_pylist(), value)
+    return matrix
 
 
 def source_tokens(config: Config, vocabularies: Vocabularies, texts: Sequence[str]) -> pa.ListArray:

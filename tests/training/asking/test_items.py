@@ -29,7 +29,7 @@ def items_and_questions(prompt_settings):
     prompts = read(*(getattr(prompt_settings, name) for name in names))
     questions = Questions(items, prompts, prompt_settings)
     listed = list(questions)
-    assert questions.count() == len(listed)
+    assert questions.number == len(listed)
     return items, listed
 
 

@@ -45,7 +45,7 @@ def asked(lake, *more):
     prompts = read(settings.prompt_file, settings.task, form=settings.form)
     questions = Questions(items, prompts, settings)
     listed = list(questions)
-    assert questions.count() == len(listed)
+    assert questions.number == len(listed)
     return items, listed
 
 
