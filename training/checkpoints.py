@@ -22,8 +22,8 @@ log = logging.getLogger("adnominal")
 
 
 def mark_incomplete(checkpoint: Path) -> None:
-    """Make the folder of a checkpoint that is about to be saved; one that is saved again, as at the
-    end of an epoch, loses its mark.
+    """Make the folder of a checkpoint that is about to be saved, and take the mark from one that is
+    saved again, as at the end of an epoch.
 
     Every process must call this. The folder is there before any of them goes on: the Trainer takes
     a best checkpoint for the best only where its folder exists, and processes that disagree on that

@@ -47,6 +47,13 @@ def test_a_checkpoint_may_be_saved_twice(folder):
     assert checkpoints.newest_checkpoint(folder) == folder / "checkpoint-2"
 
 
+def test_a_checkpoints_folder_is_there_before_any_process_saves_into_it(tmp_path):
+    # The Trainer looks for the folder of the best checkpoint in every process.
+    checkpoint = tmp_path / "run" / "checkpoint-10"
+    checkpoints.mark_incomplete(checkpoint)
+    assert checkpoint.is_dir()
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
