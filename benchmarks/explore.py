@@ -5,6 +5,7 @@ like those of both tables of the extraction job; files that the lake already has
 Then the server runs in its own process, and each user requests one view after another: suggestions,
 a noun's adjectives, an adjective's nouns, differences of two nouns, with words drawn by frequency.
 Once the users pause after each view; once they do not, which shows the capacity of the machine.
+Words with similar collocates, which take many times as long, are requested by one user alone.
 """
 
 import http.client
@@ -15,7 +16,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
@@ -38,6 +39,7 @@ from benchmarks.results import Figures
 MEAN_COUNT = 12  # occurrences of a pair
 
 Numbers = npt.NDArray[np.int64]
+Views = Iterator[tuple[str, str]]  # each a kind of view and its URL
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,8 @@ def generate(settings: Settings, lake: str) -> dict[str, Role]:
     return {"noun": noun, "adjective": adjective}
 
 
-def views(roles: dict[str, Role], rng: random.Random) -> Iterator[tuple[str, str]]:
-    """An endless sequence of URLs, each with its kind of view."""
+def views(roles: dict[str, Role], rng: random.Random) -> Views:
+    """An endless sequence of views of words, their collocates and differences."""
     noun, adjective = roles["noun"], roles["adjective"]
     while True:
         word = noun.draw(rng)
@@ -137,6 +139,14 @@ def views(roles: dict[str, Role], rng: random.Random) -> Iterator[tuple[str, str
         yield "an adjective's nouns", f"/api/rows?{urlencode(nouns)}"
         difference = {"role": "noun", "word": noun.draw(rng), "other": noun.draw(rng)}
         yield "a difference", f"/api/rows?{urlencode(difference)}"
+
+
+def similar_words_views(roles: dict[str, Role], rng: random.Random) -> Views:
+    """An endless sequence of views of the words with similar collocates."""
+    while True:
+        for name, role in roles.items():
+            query = {"role": name, "word": role.draw(rng)}
+            yield f"words similar to {name}s", f"/api/similar?{urlencode(query)}"
 
 
 def request(connection: http.client.HTTPConnection, address: str) -> bool:
@@ -164,8 +174,13 @@ def start_server(lake: str) -> tuple[subprocess.Popen[str], int]:
     raise JobFailed("the server did not start")
 
 
-def visit(settings: Settings, lake: str, roles: dict[str, Role]) -> Figures:
-    """Start the server, let users look words up, stop the server; the figures."""
+def visit(
+    settings: Settings,
+    lake: str,
+    roles: dict[str, Role],
+    requested: Callable[[dict[str, Role], random.Random], Views] = views,
+) -> Figures:
+    """Start the server, let users request views, stop the server; the figures."""
     begun = time.monotonic()
     server, port = start_server(lake)
     ready_seconds = time.monotonic() - begun
@@ -176,7 +191,7 @@ def visit(settings: Settings, lake: str, roles: dict[str, Role]) -> Figures:
     def user(number: int) -> None:
         time.sleep(random.Random(-number).random() * settings.pause)  # not all at once
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        for kind, address in views(roles, random.Random(number)):
+        for kind, address in requested(roles, random.Random(number)):
             if time.monotonic() > end:
                 return
             asked = time.monotonic()
@@ -208,7 +223,7 @@ def visit(settings: Settings, lake: str, roles: dict[str, Role]) -> Figures:
     }
 
 
-def measure(settings: Settings) -> Figures:
+def measure_lookups(settings: Settings) -> Figures:
     """Lookups of many concurrent users in the generated lake, with and without a pause."""
     lake = str(settings.place("explore") / "lake")
     roles = generate(settings, lake)
@@ -230,15 +245,23 @@ def measure(settings: Settings) -> Figures:
     }
 
 
+def measure_similar_words(settings: Settings) -> Figures:
+    """One user's requests for the words with similar collocates, one after another."""
+    lake = str(settings.place("explore") / "lake")
+    roles = generate(settings, lake)
+    return visit(replace(settings, users=1, pause=0.0), lake, roles, similar_words_views)
+
+
 CASE = Case(
     "explore",
     "Word sketches",
-    in_parts(lookups=measure),
+    in_parts(lookups=measure_lookups, similar=measure_similar_words),
     settings=Settings,
     packages=("starlette", "uvicorn", "pyarrow", "deltalake"),
     bounds={
         "views": Bound("lookups.p95_ms.all", most=300),
         "memory": Bound("lookups.memory_mb", most=500),
+        "similar": Bound("similar.p95_ms.all", most=2000),
     },
-    exact={"lookups.errors": 0},
+    exact={"lookups.errors": 0, "similar.errors": 0},
 )

@@ -8,7 +8,14 @@ from adnominal.analysis.exploring.sketches import Sketches
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
 from benchmarks import explore
-from benchmarks.explore import CASE, Settings, generate, measure, visit
+from benchmarks.explore import (
+    CASE,
+    Settings,
+    generate,
+    measure_lookups,
+    measure_similar_words,
+    visit,
+)
 from tests.benchmarks.page import page
 
 SMALL = {"pairs": 3000, "files": 3, "nouns": 199, "adjectives": 97}
@@ -38,11 +45,14 @@ def test_both_sorted_tables_hold_the_generated_pairs(tmp_path):
 
 def test_simulated_users_look_up_words_and_the_page_reports_it(tmp_path):
     settings = conf.from_dict(Settings, {**SMALL, "folder": str(tmp_path)})
-    figures = measure(settings)
+    figures = measure_lookups(settings)
     assert figures["errors"] == 0 and figures["views"] > 0
     assert figures["memory_mb"] > 1 and figures["pairs"] > 2000
-    text = page(CASE, {"lookups": figures})
+    similar = measure_similar_words(settings)
+    assert similar["errors"] == 0 and "words similar to nouns" in similar["p95_ms"]
+    text = page(CASE, {"lookups": figures, "similar": similar})
     assert "| an adjective's nouns | " in text and f"{figures['views']:,} views, 0 errors" in text
+    assert f"for one user: {similar['views']:,} views" in text
 
 
 def test_views_that_fail_are_counted(tmp_path, monkeypatch):
