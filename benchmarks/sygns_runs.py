@@ -22,7 +22,7 @@ def section(figures: Mapping[str, Figures]) -> str:
         Markdown: for each title of papers.yaml its runs, or none; at the end the commands of the
         experiments with runs to come, and their cost.
     """
-    # Those of an earlier version are in RESULTS.md.
+    # Those of an earlier version, and those in batches of like lengths, are in RESULTS.md.
     known = [entry for entry in experiments().values() if entry.title and not entry.earlier]
     known.sort(key=lambda entry: (_table_number(entry), entry.title, entry.recipe, entry.name))
     parts = []

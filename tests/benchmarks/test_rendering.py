@@ -47,8 +47,9 @@ def test_measurements_of_another_day_are_named():
 
 
 def test_a_section_has_heading_stamp_and_figures():
-    lookups = results.recorded_entries()["explore"]["lookups"]
-    text = section(load_case("explore"), {"lookups": {**lookups, "date": "2026-01-02"}})
+    entries = results.recorded_entries()["explore"]
+    lookups = entries["lookups"] | {"date": "2026-01-02"}
+    text = section(load_case("explore"), entries | {"lookups": lookups})
     heading, _, stamp, *_ = text.splitlines()
     assert heading == "## Word sketches" and "; 2026-01-02; " in stamp
 
