@@ -26,6 +26,7 @@ from adnominal.etl.corpora.files import Unit, Unreadable, open_input
 from adnominal.etl.corpora.languages import header_languages
 from adnominal.etl.corpora.text import MAX_LINE_BYTES, text_events
 
+_LENGTH = re.compile(r"\d{1,18}")
 _NEXT_RECORD, _NEXT_BYTES = re.compile(rb"\r\n\r\nWARC/1\.\d\r\n"), 16
 
 
@@ -131,7 +132,7 @@ def _text_of(record: Any, name: str) -> str | Event:
     """
     headers = record.rec_headers
     length = headers.get_header("Content-Length") or ""
-    if not name or not length.isdecimal():
+    if not name or not _LENGTH.fullmatch(length):
         _refuse_records_inside(record, name)
         return Rejected("bad_header", sample_of(name or str(headers.to_str())))
     if int(length) > MAX_LINE_BYTES:
