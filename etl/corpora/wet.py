@@ -13,7 +13,6 @@ from typing import Any
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from adnominal.etl.corpora.decompression import compression_of
 from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
     DocumentFilter,
@@ -50,8 +49,6 @@ def read_unit(unit: Unit, document_filter: DocumentFilter = EVERY_DOCUMENT) -> I
         return
     with open_input(unit.path) as stream:
         head = stream.peek(8)[:8]
-        if compression_of(head) != "plain":
-            raise Unreadable(unit.path, "compressed twice; decompress it once")
         if not head.startswith(b"WARC/"):
             raise Unreadable(
                 unit.path, f"not a WARC file, whatever its name: it begins with {head!r}"
