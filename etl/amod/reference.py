@@ -175,6 +175,7 @@ class Sentence:
     """A sentence with at least one token.
 
     document  URL or id of its document, from the last ``# newdoc``; empty if none was named
+    newdocs   how many ``# newdoc`` were before it: documents that follow each other may share an id
     text      from ``# text =`` or the ``>>>>>`` line; else the forms joined by spaces
     rows      the unchanged lines of its tokens, joined by newlines
     pairs     its (adjective, noun) pairs, in the order of the adjectives
@@ -184,6 +185,7 @@ class Sentence:
     text: str
     rows: bytes
     pairs: list[tuple[str, str]]
+    newdocs: int = 0
 
     @property
     def content_key(self) -> bytes:
@@ -204,6 +206,7 @@ def sentences(
     are consumed; it is complete when the iterator is exhausted.
     """
     document = ""
+    newdocs = 0
     text = ""
     rows: list[Row] = []
 
@@ -211,7 +214,8 @@ def sentences(
         tokens, pairs = judge(rows, dialect, rules, stats)
         if tokens:
             contents = [token.content for token in tokens]
-            yield Sentence(document, text or _forms(contents), b"\n".join(contents), pairs)
+            sentence_text = text or _forms(contents)
+            yield Sentence(document, sentence_text, b"\n".join(contents), pairs, newdocs)
         rows.clear()
 
     for block in blocks:
@@ -234,6 +238,7 @@ def sentences(
                     text = value.strip()
                 elif key == "newdoc" or key.startswith(("newdoc ", "newdoc\t")):
                     document = value.strip().split("\t")[0].strip()
+                    newdocs += 1
         if rows:
             yield from finish()
             text = ""

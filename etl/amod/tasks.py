@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b, sha256
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -329,7 +330,7 @@ def _gather_sentences(
 
 def _documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     """Runs of sentences of one document; sentences without a document are runs of one."""
-    for name, run in groupby(sentences, key=lambda sentence: sentence.document):
+    for (name, _), run in groupby(sentences, key=attrgetter("document", "newdocs")):
         if name:
             yield list(run)
         else:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from adnominal.conf import UserError
+from adnominal.conf.texts import first_line
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
 
@@ -113,14 +114,15 @@ def read_rows(path: Path) -> pa.Table:
     parse = pa_csv.ParseOptions(
         delimiter="," if comma else "\t", quote_char='"' if comma else False
     )
+    # Only without threads, an error has the number of its row.
+    reading = pa_csv.ReadOptions(use_threads=False)
     try:
-        with pa_csv.open_csv(path, parse_options=parse) as stream:
+        with pa_csv.open_csv(path, reading, parse) as stream:
             kinds = {name: pa.string() for name in stream.schema.names}
-        rows = pa_csv.read_csv(
-            path, parse_options=parse, convert_options=pa_csv.ConvertOptions(column_types=kinds)
-        )
+        rows = pa_csv.read_csv(path, reading, parse, pa_csv.ConvertOptions(column_types=kinds))
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not readable as rows under a header: {error}") from error
+        fault = first_line(error)
+        raise UserError(f"{path}: not readable as rows under a header: {fault}") from error
     names = rows.column_names
     repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
     if repeated:

@@ -22,8 +22,8 @@ EXTRACTED_MARK = re.compile(rb"\s*(?:<doc id=[^<>]*>|</doc>)\s*")
 """A line that is the markup of an article in WikiExtractor's output."""
 SOURCE_OF = {"depcc": "depcc", "depcc-flat": "depcc", "conllu": "conllu"}  # by dialect
 
-_JSON_ARRAY = re.compile(rb"\[\s*\{\s*\"")
-_MARKUP = re.compile(rb"<(?:\?xml|!doctype|html|[a-z][\w:.-]*(?:\s[^<>]*)?/?>)", re.IGNORECASE)
+_JSON_ARRAY = re.compile(rb"(?:\[\s*)+(?:\{\s*\"|\"(?:[^\"\\]|\\.)*\"\s*[,\]])")
+_MARKUP = re.compile(rb"<(?:\?xml|!doctype|!--|html|[a-z][\w:.-]*(?:\s[^<>]*)?/?>)", re.IGNORECASE)
 _CERTAIN_MARKUP = (b"<?xml", b"<!doctype", b"<html")
 _BINARY = {b"%PDF-": "PDF", b"{\\rtf": "RTF", b"\xd0\xcf\x11\xe0": "a document of Word"}
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -109,7 +109,7 @@ def _table_columns(content: bytes) -> list[str] | None:
     lines = [line for line in text.splitlines() if line.strip()]
     if len(content) >= HEAD_BYTES // 2:
         lines.pop()  # it may be cut
-    for delimiter in "\t,;":
+    for delimiter in "\t,;|":
         if len(lines) < 2 or delimiter not in lines[0]:
             continue
         try:
@@ -117,7 +117,8 @@ def _table_columns(content: bytes) -> list[str] | None:
         except csv.Error:
             continue
         header = [name.strip() for name in rows[0]]
-        is_header = all(map(_COLUMN_NAME.fullmatch, header)) and len(set(header)) == len(header)
+        names = header if header[0] else header[1:]  # pandas does not name its index
+        is_header = all(map(_COLUMN_NAME.fullmatch, names)) and len(set(names)) == len(names)
         is_usual = delimiter == "\t" or {name.lower() for name in header} & _USUAL_COLUMNS
         if is_header and is_usual and {len(row) for row in rows} == {len(header)}:
             return header

@@ -18,7 +18,7 @@ with a blank line and ``# newdoc<TAB>url = URL<TAB>s3 = PATH``; a sentence with 
 
 import itertools
 import re
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -128,7 +128,9 @@ def column_order(head: bytes) -> ColumnOrder | None:
     Raises:
         UnknownDialect: no ids, heads, relations, words or tags, or a name that occurs twice.
     """
-    comments = itertools.takewhile(lambda line: not line or line.startswith(b"#"), _lines(head))
+    comments = itertools.takewhile(
+        lambda line: is_blank(line) or line.startswith(b"#"), _lines(head)
+    )
     headers = [match for line in comments if (match := _GLOBAL_COLUMNS.fullmatch(line))]
     if not headers:
         return None
@@ -175,6 +177,8 @@ def detect(head: bytes) -> Dialect:
     counts for DepCC, any other row with a valid id for CoNLL-U; damaged rows do not count. Raises
     `UnknownDialect` if no row can be read.
     """
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise UnknownDialect("UTF-16; save it as UTF-8")
     lines = _lines(head)
     rows = _rows(lines)
     depcc = conllu = 0

@@ -224,7 +224,11 @@ def _open(path: str, start: int, end: int | None) -> tuple[io.BufferedReader, Bz
     else:
         inner = source if hasattr(source, "readinto") else io.BufferedReader(cast("Any", source))
     checked_reader: io.RawIOBase = _CheckedReader(path, inner, source, compression)
-    return io.BufferedReader(checked_reader, BLOCK), bz2_reader
+    reader: io.BufferedReader = io.BufferedReader(checked_reader, BLOCK)
+    if compression != "plain" and not start and compression_of(reader.peek(4)) != "plain":
+        reader.close()
+        raise Unreadable(path, "compressed twice; decompress it once")
+    return reader, bz2_reader
 
 
 # --------------------------------------------------------------------------------------- units

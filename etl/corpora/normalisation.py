@@ -77,7 +77,8 @@ def normal_form(text: str) -> str:
 def without_marks(text: str) -> str:
     """`text` without marks of references, and without the markup of links and emphasis."""
     if "](" in text:
-        text = _LINK.sub(r"\1", text)
+        # Twice, since an image may be the label of a link.
+        text = _LINK.sub(r"\1", _LINK.sub(r"\1", text))
     if "[" in text:
         text = _REFERENCE_MARK.sub("", text)
     if not text.isascii() and _may_have_raised_marks(text):
@@ -112,16 +113,21 @@ def is_cut(line: str, following: str) -> bool:
 def join_lines(line: str, following: str) -> str:
     """A line that `is_cut` and the following one.
 
-    The hyphen goes if the dictionary has the whole word ("eco-", "nomic") or if it is a soft one;
-    else it is one of the word ("well-", "known").
+    The hyphen goes if it is a soft one, if the dictionary has the whole word ("eco-", "nomic"), or
+    if the word is a name ("Euro-", "pean"); else it is one of the word ("well-", "known").
     """
     stem = line[:-1]
-    start = stem.rpartition(" ")[2].lstrip("([{\"'“‘").rpartition("-")[2]
-    end = re.match(r"\w*", following)
-    word = drop_invisible(start + (end[0] if end else ""))
-    if line[-1] == SOFT_HYPHEN or _is_word(word.lower()):
-        return stem + following
-    return line + following
+    start = drop_invisible(stem.rpartition(" ")[2].lstrip("([{\"'“‘").rpartition("-")[2])
+    end = drop_invisible(re.match(r"\w*", following)[0])  # type: ignore[index]
+    is_whole = _is_word((start + end).lower()) or _is_name(start, end)
+    return (stem if line[-1] == SOFT_HYPHEN or is_whole else line) + following
+
+
+def _is_name(start: str, end: str) -> bool:
+    """Whether two parts are a name, which the dictionary lacks: not both are words ("Vice-")."""
+    if len(start) < 2 or not start[0].isupper():
+        return False
+    return not (_is_word(start.lower()) and _is_word(end))
 
 
 # Words of closed classes, which the dictionary lacks, that are long enough to be cut.

@@ -14,13 +14,13 @@ Project Gutenberg: their lines are joined again, because a parser would treat ea
 """
 
 import itertools
-import json
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adnominal.conf.texts import json_value
 from adnominal.etl.corpora.contents import (
     EXTRACTED,
     EXTRACTED_MARK,
@@ -293,10 +293,10 @@ def _record(data: bytes, text_field: str) -> tuple[dict[str, Any], str]:
     if b"\0" in data:
         return {}, "nul"
     try:
-        record = json.loads(data.decode())
+        record = json_value(data.decode())
     except UnicodeDecodeError:
         return {}, "invalid_utf8"
-    except (ValueError, RecursionError):
+    except ValueError:
         return {}, "bad_json"
     if not isinstance(record, dict):
         return {}, "bad_json"

@@ -13,7 +13,6 @@ from typing import Any
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from adnominal.etl.corpora.decompression import compression_of
 from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
     DocumentFilter,
@@ -26,6 +25,7 @@ from adnominal.etl.corpora.files import Unit, Unreadable, open_input
 from adnominal.etl.corpora.languages import header_languages
 from adnominal.etl.corpora.text import MAX_LINE_BYTES, text_events
 
+_LENGTH = re.compile(r"\d{1,18}")
 _NEXT_RECORD, _NEXT_BYTES = re.compile(rb"\r\n\r\nWARC/1\.\d\r\n"), 16
 
 
@@ -49,8 +49,6 @@ def read_unit(unit: Unit, document_filter: DocumentFilter = EVERY_DOCUMENT) -> I
         return
     with open_input(unit.path) as stream:
         head = stream.peek(8)[:8]
-        if compression_of(head) != "plain":
-            raise Unreadable(unit.path, "compressed twice; decompress it once")
         if not head.startswith(b"WARC/"):
             raise Unreadable(
                 unit.path, f"not a WARC file, whatever its name: it begins with {head!r}"
@@ -131,7 +129,7 @@ def _text_of(record: Any, name: str) -> str | Event:
     """
     headers = record.rec_headers
     length = headers.get_header("Content-Length") or ""
-    if not name or not length.isdecimal():
+    if not name or not _LENGTH.fullmatch(length):
         _refuse_records_inside(record, name)
         return Rejected("bad_header", sample_of(name or str(headers.to_str())))
     if int(length) > MAX_LINE_BYTES:

@@ -37,7 +37,7 @@ _is_word = re.compile(r"\s*[A-Za-z0-9]+(?:-[A-Za-z]+)*\s*").fullmatch
 # If something is removed between a space and one of these, the space is removed too.
 _NO_SPACE_BEFORE = frozenset([*" ,;:.!?)\n", ""])
 _ZERO_WIDTH = "\u200b"  # removed at the end
-_NOWIKI_MARKUP = re.compile(r"[\[\]{}|'<>=*#:;!_\n]")
+_NOWIKI_MARKUP = re.compile(r"[\[\]{}|'<>=*#:;!_&\n]")
 _CLOSING: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"</{name}\s*>", re.IGNORECASE)
     for name in ["nowiki", *_REMOVED_ELEMENTS.split("|")]
@@ -93,7 +93,7 @@ def _without_elements(text: str) -> str:
                     parts.append(_separator(text, opening.start(), tag_end))
                 elif name == "nowiki":
                     # As entities, its characters pass every later step unchanged.
-                    content = text[position:content_end]
+                    content = _without_entities(text[position:content_end])
                     parts.append(_NOWIKI_MARKUP.sub(lambda m: f"&#{ord(m[0])};", content))
                 elif name in ("code", "math") and _is_word(text, position, content_end):
                     parts.append(text[position:content_end].strip())
@@ -293,7 +293,7 @@ def _name(text: str, start: int, end: int) -> tuple[str, int]:
 # Labels and targets without a colon have no namespace: the label, or else the target, is the text.
 # Splitting at a pattern with one group and joining the parts replaces every link by that group
 # without a call of a Python function for each.
-_PLAIN_LINK = re.compile(r"\[\[(?:[^\[\]|:\n]*\|)?([^\[\]|:\n]*)\]\]")
+_PLAIN_LINK = re.compile(r"\[\[(?:[^\[\]|:\n]*\|)?([^\[\]|:\n]+)\]\]")
 _EXTERNAL_LINK = re.compile(
     r"\[(?:(?:https?:|ftps?:|irc:|git:|svn:|gopher:|telnet:)?//|mailto:|news:|urn:|tel:)"
     r'[^\[\]<>"\s]*([^\[\]\n]*)\]',
@@ -327,7 +327,8 @@ def _link(link: re.Match[str]) -> str:
             return _REMOVED  # a link to the article in another language, displayed beside the text
     if label.strip():
         return label
-    return name if colon else target.removeprefix("#")
+    # The colon of "Dune: Part Two" is one of the title.
+    return name if target.startswith(":") else target.removeprefix("#")
 
 
 def _without_links(text: str) -> str:
@@ -365,18 +366,31 @@ _INLINE_TAG = re.compile(
 )
 _SUPERSCRIPT = re.compile(r"<sup>\s*([-+−]?\d{1,3})\s*</sup>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
+
+
+def _without_entities(text: str) -> str:
+    """`text` with the characters that its entities stand for."""
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+
+
 _BEHAVIOUR_SWITCH = re.compile(r"__[A-Z]{3,}__")
 _QUOTES = re.compile(r"''+")
 _THREE_AND_S = re.compile(r"'''s\b")
 _FOUR_APOSTROPHES = re.compile(r"''''+")
 
 
+def _apostrophes_of_run(run: re.Match[str]) -> str:
+    """The apostrophes of four or more that are part of the text."""
+    length = len(run[0])
+    return "&apos;" if length == 4 else "&apos;" * (length - 5)
+
+
 def _without_quotes(text: str) -> str:
     """`text` without the marks of bold and italic letters.
 
-    The first of four apostrophes is part of the text (``l''''Avenir'''``). Three between a
-    word and an ``s`` are an apostrophe and the end of italics if the line has an odd number of
-    threes and of twos, as MediaWiki reads ``''Time'''s``.
+    The first of four apostrophes is part of the text (``l''''Avenir'''``), and of more than five
+    all but the last five. Three between a word and an ``s`` are an apostrophe and the end of
+    italics if the line has an odd number of threes and of twos, as MediaWiki reads ``''Time'''s``.
     """
     parts = []
     position = 0
@@ -395,7 +409,7 @@ def _without_quotes(text: str) -> str:
             position = start + 3
     text = "".join([*parts, text[position:]])
     if "''''" in text:
-        text = _FOUR_APOSTROPHES.sub(lambda run: "&apos;" if len(run[0]) == 4 else "", text)
+        text = _FOUR_APOSTROPHES.sub(_apostrophes_of_run, text)
     return _QUOTES.sub("", text)
 
 
@@ -423,7 +437,7 @@ def running_text(wikitext: str, unread: Counter[str] | None = None) -> str:
         text = _BEHAVIOUR_SWITCH.sub("", text)
     text = "\n".join(paragraphs_of(text))
     if "&" in text:
-        text = _ENTITY.sub(lambda m: html.unescape(m[0]), text)
+        text = _without_entities(text)
     for character in _SPACES:
         if character in text:
             text = text.replace(character, " ")

@@ -70,6 +70,8 @@ def answers(file: Path, settings: Settings) -> Iterator[Answer]:
     is_empty = True
     for answer in read(file, settings):
         is_empty = False
+        if not is_text(answer.item, answer.prompt or "", answer.model or ""):
+            raise UserError(f"{answer.place}: the item, the task or the model has {NO_TEXT}")
         if answer.text is not None and not is_text(answer.text):
             answer = replace(answer, text=None, failure=NO_TEXT)
         yield answer
@@ -150,6 +152,9 @@ def _inspect_log(file: Path, settings: Settings) -> Iterator[Answer]:
             f"{name}: expected an object with eval and samples; write the log with inspect log "
             "convert --to json"
         )
+    for key in ("task", "model"):
+        if not isinstance(evaluation.get(key), str | None):
+            raise UserError(f"{name}: {key} of eval is {evaluation[key]!r}; expected a text")
     for number, sample in enumerate(samples, 1):
         place = f"{name}: sample {number}"
         if not isinstance(sample, dict) or "id" not in sample or "output" not in sample:

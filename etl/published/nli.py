@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from html import unescape
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -38,6 +39,7 @@ _SPLITS = {
     "dev_mismatched": "val_mismatched",
     "test": "test",
 }
+EMPTY = "empty sentence"
 # Fields of jsonl and txt, and the columns of GLUE's files.
 _FIELDS = ("gold_label", "sentence1", "sentence2")
 
@@ -121,7 +123,7 @@ def read(path: Path) -> Reading:
             elif label not in LABELS:
                 reading.drop("nli", f"label {label!r}", where, name, source)
             elif not premise or not hypothesis:
-                reading.drop("nli", "empty sentence", where, name, source)
+                reading.drop("nli", EMPTY, where, name, source)
             elif not is_text(premise, hypothesis):
                 reading.drop("nli", NO_TEXT, where, name, source)
             else:
@@ -143,8 +145,12 @@ def _rows(file: Path) -> Iterator[Row]:
             raise UserError(
                 f"{file}: line {number} has no {', '.join(missing)}; expected {', '.join(_FIELDS)}"
             )
-        texts = {name: "" if values[name] is None else str(values[name]) for name in _FIELDS}
-        yield Row(number, texts)
+        yield Row(number, {name: _text(values[name]) for name in _FIELDS})
+
+
+def _text(value: Any) -> str:
+    """The text of a value in JSON; empty for null, lists and objects."""
+    return "" if value is None or isinstance(value, list | dict) else str(value)
 
 
 def read_addone(path: Path, labels: str = "two") -> Reading:
@@ -163,7 +169,8 @@ def read_addone(path: Path, labels: str = "two") -> Reading:
     Raises:
         UserError: no such folder or file, or a line with other columns, with file and line.
     """
-    files = [file for name in _ADDONE_FILES for file in sorted(path.rglob(name))]
+    copies = {name: sorted(path.rglob(name)) for name in _ADDONE_FILES}
+    files = [same_name[0] for same_name in copies.values() if same_name]
     if not files:
         raise UserError(
             f"addone={path}: none of {', '.join(_ADDONE_FILES)} in it; expected the folder "
@@ -177,6 +184,8 @@ def read_addone(path: Path, labels: str = "two") -> Reading:
         # Not splitlines(): U+2028 and the like are text.
         for number, row in enumerate(StringIO(text_of(file, str(file))), start=1):
             line = row.removesuffix("\n")
+            if not line.strip():
+                continue
             fields = line.split("\t")
             score = _score(fields)
             if score is None:
@@ -189,9 +198,16 @@ def read_addone(path: Path, labels: str = "two") -> Reading:
                 sample = f"{name}:{number} {line}"
                 reading.drop("nli", "score between 3 and 4", sample, name)
                 continue
+            if not premise or not hypothesis:
+                reading.drop("nli", EMPTY, f"{name}:{number} {line}", name)
+                continue
             counts.read += 1
             label = _addone_label(score, labels)
             columns.add(ADDONE_SOURCES[labels], split, premise, hypothesis, label)
+    for first, *others in filter(None, copies.values()):
+        for file in others:
+            reading.pass_over(file, path, f"the same split is read from {relative(first, path)}")
+    reading.pass_over_others(path, files)
     reading.tables["nli"] = columns.table()
     return reading
 

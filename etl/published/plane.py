@@ -138,16 +138,24 @@ def _values(file: Path, reading: Reading, name: str) -> Iterator[tuple[int, list
     if not isinstance(rows, list):
         raise UserError(f"{file}: expected a list of rows, got {type(rows).__name__}")
     for number, row in enumerate(rows, 1):
-        sized = isinstance(row, list | tuple) and len(row) in (len(COLUMNS), len(COLUMNS) + 1)
-        if not sized or not all(isinstance(v, str | int) for v in row):
+        values = [_text(value) for value in row] if isinstance(row, list | tuple) else []
+        if len(values) not in (len(COLUMNS), len(COLUMNS) + 1) or None in values:
             reading.drop(
                 "plane_items",
                 "row is not a list of six or seven texts",
-                f"{name}:{number} {row}",
+                f"{name}:{number} {values}",
                 name,
             )
-        elif tuple(row[: len(_HEADER)]) != _HEADER:
-            yield number, [str(value) for value in row[: len(COLUMNS)]]
+        elif tuple(values[: len(_HEADER)]) != _HEADER:
+            yield number, [str(value) for value in values[: len(COLUMNS)]]
+
+
+def _text(value: object) -> str | None:
+    """The text of a value in a pickle; None for other values than texts and integers."""
+    if isinstance(value, str):
+        return value
+    is_number = isinstance(value, int) and value.bit_length() < 64
+    return str(value) if is_number else None
 
 
 _HEADER = ("sentence", "label")

@@ -21,7 +21,7 @@ from adnominal.conf import UserError
 from adnominal.conf.delimited import SURPLUS, read_rows
 from adnominal.conf.texts import open_text
 from adnominal.etl.lake.tables import table
-from adnominal.etl.published.reading import EDITION, Reading, relative
+from adnominal.etl.published.reading import EDITION, Reading, is_text, relative
 from adnominal.etl.sygns import splits
 from adnominal.etl.sygns.generate import sentence_id
 from adnominal.etl.sygns.grammar import TAGS
@@ -122,7 +122,7 @@ def _row(row: Mapping[str, str]) -> dict[str, Any]:
         raise ValueError("depth is too large")
     depth = int(text["depth"])
     tags = dict(part.partition(":")[::2] for part in text["tags"].split(";"))
-    if set(tags) != set(TAGS):
+    if set(tags) != set(TAGS) or not set(tags.values()) <= {"yes", "no"}:
         raise ValueError("other tags than the grammar's")
     return {
         "sentence_id": sentence_id(text["sentence"], depth),
@@ -141,7 +141,9 @@ def _row(row: Mapping[str, str]) -> dict[str, Any]:
 def _fol_polarity(text: str) -> list[dict[str, str]]:
     """From ``[('two', 1), ('run', 0)]``: 1 is upward, 0 downward."""
     try:
-        pairs = [(str(word), {1: "up", 0: "down"}[sign]) for word, sign in ast.literal_eval(text)]
+        pairs = [(word, {1: "up", 0: "down"}[sign]) for word, sign in ast.literal_eval(text)]
+        if not all(isinstance(word, str) and is_text(word) for word, _ in pairs):
+            raise TypeError
     except (ValueError, SyntaxError, KeyError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError("folpol is not a list of words and 0 or 1") from error
     return [{"word": word, "direction": direction} for word, direction in pairs]

@@ -45,7 +45,8 @@ def _parquet_rows(
         if repeated:
             raise UserError(f"{name}: more than one column {', '.join(repeated)}")
         rows = pq.read_table(file, columns=list(dict.fromkeys(columns))).to_pylist()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, OverflowError, KeyError) as error:
+        # The last two: dates and time zones that Python does not have.
         raise UserError(f"{name}: not readable: {error}") from error
     for number, row in enumerate(rows, 1):
         yield number, row, False

@@ -146,6 +146,14 @@ def test_equal_sentences_have_equal_digests(part):
     assert len(rows_of(documents, "digest")) == 1
 
 
+def test_adjoining_documents_with_one_id_are_copies(tmp_path):
+    path = tmp_path / "twice.conll"
+    path.write_bytes(2 * depcc_part(PAIRS))
+    staged = list(tasks.count_units(whole_file(path), replace(SETTINGS, deduplicate="document")))
+    assert len(rows_of(staged, "digest")) == 2
+    assert len({row["digest"] for row in rows_of(staged, "digest")}) == 1
+
+
 def test_sentences_are_equal_whatever_their_last_columns_say(tmp_path):
     path = tmp_path / "two.conllu"
     row = "1\tgolden\tgolden\tADJ\tJJ\t_\t2\tamod\t{}\n2\tkey\tkey\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"

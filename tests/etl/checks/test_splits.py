@@ -147,7 +147,7 @@ def test_pickles_and_ragged_files_are_refused(tmp_path):
     for path, message in (
         (pickled, "a pickle, which could run any code"),
         (doubled, r"doubled\.tsv: more than one column a; rename all but one"),
-        (ragged, "not readable as rows under a header: .*Expected 2 columns"),
+        (ragged, "not readable as rows under a header: .*Row #2: Expected 2 columns"),
         (tmp_path / "none.tsv", "not readable .*none.tsv"),
     ):
         with pytest.raises(UserError, match=message):

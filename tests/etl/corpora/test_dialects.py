@@ -100,7 +100,9 @@ ROW = b"1\told\tOlder\tADJ\tJJR\t_\t2\tamod\t_\t_\n"
 
 
 def test_the_columns_of_conllu_plus_are_read_by_their_names():
-    names = b"# newdoc\n# global.columns = ID LEMMA FORM UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n"
+    names = (
+        b"# newdoc\n \t\n# global.columns = ID LEMMA FORM UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n"
+    )
     order = column_order(names + ROW)
     assert order is not None
     assert in_usual_order(names + ROW, order) == names + ROW.replace(b"old\tOlder", b"Older\told")
@@ -139,6 +141,11 @@ def test_the_usual_columns_need_no_order(head):
 def test_columns_without_what_is_counted_are_refused(names, fault):
     with pytest.raises(UnknownDialect, match=fault):
         column_order(f"# global.columns = {names}\n".encode() + ROW)
+
+
+def test_utf_16_is_named():
+    with pytest.raises(UnknownDialect, match="UTF-16; save it as UTF-8"):
+        detect(ROW.decode().encode("utf-16"))
 
 
 def test_conllu_plus_is_a_parsed_corpus_whatever_its_columns():

@@ -97,6 +97,12 @@ class TestOpenInput:
         with pytest.raises(Unreadable, match=f"damaged {kind} data"):
             open_input(path).read()
 
+    @pytest.mark.parametrize("kind", COMPRESS)
+    def test_files_that_were_compressed_twice_are_unreadable(self, tmp_path, kind):
+        path = put(tmp_path / "a", COMPRESS[kind](gzip.compress(TEXT)))
+        with pytest.raises(Unreadable, match="compressed twice"):
+            open_input(path)
+
     def test_other_compressions_are_refused(self, tmp_path):
         path = put(tmp_path / "a.txt.xz", lzma.compress(NOISE))
         with pytest.raises(Unreadable, match="xz data; expected gz, bz2, zst"):

@@ -155,6 +155,7 @@ class TestJsonLines:
             (b'{"text": "Good."}', None),
             (b'{"text": "cut', "bad_json"),
             (b'["text"]', "bad_json"),
+            (b'{"text": "One.", "text": "Two."}', "bad_json"),
             (b'{"Text": "x"}', "no_field"),
             (b'{"text": 5}', "not_text"),
             (b'{"text": "caf\xe9"}', "invalid_utf8"),

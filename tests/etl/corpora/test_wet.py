@@ -44,6 +44,7 @@ def test_records_are_the_same_in_one_member_in_many_and_uncompressed(read):
     [
         (record("http://x/", "A bad key.", length=5), "bad_length"),
         (record("http://x/", "A bad key.", length="ten"), "bad_header"),
+        (record("http://x/", "A bad key.", length="9" * 5000), "bad_header"),
         (record("", "A bad key."), "bad_header"),
         (record("http://x/", b"A bad \xff key."), "invalid_utf8"),
         (record("http://x/", "A bad\0key."), "nul"),
@@ -58,7 +59,7 @@ def test_a_bad_record_is_rejected_and_the_others_are_read(read, bad, reason, cap
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("length", [None, 1000, 50_000_000, 10**12])
+@pytest.mark.parametrize("length", [None, 1000, 50_000_000, 10**12, 10**30])
 def test_a_length_that_covers_the_next_records_fails_the_file(read, length):
     bad = record("http://x/", "A bad key.", length=length or 10)
     if length is None:

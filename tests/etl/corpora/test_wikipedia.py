@@ -80,6 +80,7 @@ def test_rejected_pages_do_not_stop_the_reading(read):
     page_events = read(
         page("").replace(b"<title></title>", b""),
         page("No namespace", ns=""),
+        page("Long number", ns=f"<ns>{'9' * 5000}</ns>"),
         page("No text").replace(b"<text", b"<test"),
         page("Open text").replace(b"</text>", b""),
         page("Bytes", "caf\xe9").replace("é".encode(), b"\xe9"),
@@ -89,6 +90,7 @@ def test_rejected_pages_do_not_stop_the_reading(read):
     )
     assert [(e.reason, e.sample) for e in page_events if isinstance(e, Rejected)][1:] == [
         ("no_namespace", "No namespace"),
+        ("no_namespace", "Long number"),
         ("no_text", "No text"),
         ("no_text", "Open text"),
         ("invalid_utf8", "Bytes"),

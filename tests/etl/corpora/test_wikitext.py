@@ -85,6 +85,8 @@ from tests.etl.corpora.residual_markup import residual_markup
          "of bold H2O at 10³ m⁻² it was."),
         ("Use <nowiki>[[x]] and ''y''</nowiki> here to link.", "Use [[x]] and ''y'' here to link."),
         ("If 1 < 2 and 3 > 2 then it is so.", "If 1 < 2 and 3 > 2 then it is so."),
+        ("Use <nowiki>5&nbsp;m &lt; [&amp;lt;]</nowiki> here to link.",
+         "Use 5 m < [&lt;] here to link."),
         # links
         ("[[Sea]]s and [[Deep sea|deep seas]] are [[#wide|wide]].", "Seas and deep seas are wide."),
         ("[[File:A.jpg|thumb|A [[b|c]] of {{d}} [http://x y] and [sic] it.]]The sea is wide.",
@@ -93,6 +95,8 @@ from tests.etl.corpora.residual_markup import residual_markup
         ("The sea is wide.\n[[Category:Seas| ]]\n[[fr:Mer]]", "The sea is wide."),
         ("See [[:Category:Seas]] and [[wikt:sea|sea]] and [[Dune: Part Two|it]] there.",
          "See Seas and sea and it there."),
+        ("In [[Dune: Part Two]] and [[3:10 to Yuma]] of [[Yuma (town)|]] it is.",
+         "In Dune: Part Two and 3:10 to Yuma of Yuma (town) it is."),
         ("The [http://x.org/?a=b|c old site] and [//y.org] http://z.org/d were there.",
          "The old site and were there."),
         # quotes
@@ -105,6 +109,7 @@ from tests.etl.corpora.residual_markup import residual_markup
          "Both Heron's hatch and Bittern's hatch were open."),
         ("Both ''Heron''<nowiki></nowiki>'s and '''Bittern'''{{'s}} hatch and ''Tern''{{'}}s is.",
          "Both Heron's and Bittern's hatch and Tern's is."),
+        ("The '''''Titanic''''''s old captain is here.", "The Titanic's old captain is here."),
         # paragraphs, headings, lists
         ("== Old ==\nOne was\nhere.\n\n=== New === \nTwo was there.",
          "One was here.\nTwo was there."),

@@ -124,6 +124,7 @@ SAMPLE = json.loads(LIKELIHOOD.read_text().splitlines()[0]) if LIKELIHOOD.exists
         ("a.json", b"[]", "a.json: expected an object with eval and samples"),
         ("a.json", b'{"eval": {}, "samples": [{}]}', "sample 1: expected an object with id and"),
         ("a.json", b'{"eval": {}, "samples": []}', "a.json: no answers in it"),
+        ("a.json", b'{"eval": {"task": ["t"]}, "samples": [{}]}', r"task of eval is \['t'\]; exp"),
         ("a.json", b"{", "a.json: not JSON"),
         ("a.json", b"\xe9", "not UTF-8 at byte 0, in line 1"),
     ],
@@ -147,6 +148,8 @@ def test_a_faulty_file_is_an_error_of_one_line(tmp_path, name, content, message)
         ({"filtered_resps": [[10**400, False]] * 5}, "line 1: got the answer"),
         ({"filtered_resps": [["-1.0", "False"]]}, "line 1: 1 answers to 5 requests"),
         ({"arguments": {}}, "line 1: 5 answers to 0 requests"),
+        ({"doc": {"item_id": "\ud800"}}, "line 1: the item, the task or the model has half a"),
+        ({"filter": "\ud800"}, "line 1: the item, the task or the model has half a surrogate"),
     ],
 )
 def test_a_faulty_sample_is_an_error_with_its_line(tmp_path, change, message):

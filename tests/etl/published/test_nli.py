@@ -71,6 +71,7 @@ def test_jsonl_has_priority_over_txt(tmp_path):
         ({"gold_label": "maybe"}, "label 'maybe'"),
         ({"sentence2": " "}, "empty sentence"),
         ({"sentence1": None}, "empty sentence"),
+        ({"sentence1": ["A big dog"]}, "empty sentence"),
         ({"gold_label": None}, "no label"),
         ({"sentence2": "A \ud800."}, NO_TEXT),
     ],
@@ -148,6 +149,28 @@ def test_unicode_line_separators_in_addone_are_text(tmp_path):
     line = "{}\tyes\tid\tbig\tdog\tA\x85 dog\tA\u2028 <b>big</b> dog\x0c\r"
     addone(tmp_path, "dev", 4.0, 1.0, line=line)
     assert {row["hypothesis"] for row in rows(read_addone(tmp_path))} == {"A big dog"}
+
+
+def test_copies_of_a_split_of_addone_and_other_files_are_counted_as_not_read(tmp_path):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        addone(tmp_path / name, "train", 4.0)
+    (tmp_path / "notes.csv").write_text("a\n", encoding="utf-8")
+    reading = read_addone(tmp_path)
+    assert len(rows(reading)) == 1
+    assert {name: counts.reason for name, counts in reading.files.items()} == {
+        "first/data.train": "",
+        "second/data.train": "the same split is read from first/data.train",
+        "notes.csv": "not a file of the release's layout",
+    }
+
+
+def test_empty_lines_of_addone_are_skipped_and_empty_sentences_dropped(tmp_path):
+    addone(tmp_path, "train", 4.0, line="{}\tyes\tid\tbig\tdog\tA dog\tA big dog\n\n")
+    addone(tmp_path, "dev", 4.0, line="{}\tyes\tid\tbig\tdog\tA dog\t<b></b>")
+    reading = read_addone(tmp_path)
+    assert [row["split"] for row in rows(reading)] == ["train"]
+    assert list(reading.dropped) == [("nli", "empty sentence")]
 
 
 @pytest.mark.parametrize("line", ["4.0\tyes\tid", "x\t1\t2\t3\t4\t5\t6", "7\t1\t2\t3\t4\t5\t6"])

@@ -55,6 +55,14 @@ def test_every_file_format_gives_the_same_rows(tmp_path, ending):
     assert (dropped["reason"], dropped["count"]) == ("label '?'", 1)
 
 
+def test_dates_that_python_does_not_have_are_refused(tmp_path):
+    file = tmp_path / "pairs.parquet"
+    dates = pa.array([2**62], pa.timestamp("us"))
+    pq.write_table(pa.table({"a": dates, "b": ["A dog"], "gold": ["YES"]}), file)
+    with pytest.raises(UserError, match=r"pairs\.parquet: not readable: date value out of range"):
+        read(settings(file, *COLUMNS))
+
+
 def test_a_source_without_training_rows_is_reported(tmp_path):
     file = write(tmp_path / "pairs.tsv", ROWS[:2])
     reading = read(settings(file, *COLUMNS))

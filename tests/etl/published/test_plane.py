@@ -77,6 +77,18 @@ def test_a_row_with_half_a_surrogate_pair_is_dropped(tmp_path):
     assert reading.dropped == {("plane_items", NO_TEXT): (1, f"OOV_Train_1.pkl:2 {sentence}")}
 
 
+@pytest.mark.parametrize(
+    "value", [10**5000, None, 1.0, ["x"]], ids=lambda value: type(value).__name__
+)
+def test_a_row_of_other_values_than_texts_and_integers_is_dropped(tmp_path, value):
+    sentence, _, *words = ROWS[0]
+    rows = [[sentence, value, *words], [sentence, 1, *words]]
+    (tmp_path / "OOV_Train_1.pkl").write_bytes(pickle.dumps(rows, protocol=4))
+    reading = read(tmp_path)
+    assert reading.tables["plane_items"].num_rows == 1
+    assert list(reading.dropped) == [("plane_items", "row is not a list of six or seven texts")]
+
+
 def test_an_item_has_one_label(tmp_path):
     sentence, _, *words = ROWS[0]
     write(tmp_path / "ood_train_1.tsv", [ROWS[0], (sentence, "0", *words), ROWS[1]])
