@@ -150,6 +150,9 @@ def _inspect_log(file: Path, settings: Settings) -> Iterator[Answer]:
             f"{name}: expected an object with eval and samples; write the log with inspect log "
             "convert --to json"
         )
+    for key in ("task", "model"):
+        if not isinstance(evaluation.get(key), str | None):
+            raise UserError(f"{name}: eval has {key} {evaluation[key]!r}; expected a name")
     for number, sample in enumerate(samples, 1):
         place = f"{name}: sample {number}"
         if not isinstance(sample, dict) or "id" not in sample or "output" not in sample:
