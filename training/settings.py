@@ -37,10 +37,10 @@ class Seq2Seq:
     )
 
     def __post_init__(self) -> None:
-        check_minimum(self, 1, "beam")
-        check_minimum(self, 0, "length_penalty")
+        check_minimum(self, 1, "beam", group="seq2seq.")
+        check_minimum(self, 0, "length_penalty", group="seq2seq.")
         if not 0 <= self.dropout < 1:
-            raise UserError(f"dropout={self.dropout}: expected 0 or more and less than 1")
+            raise UserError(f"seq2seq.dropout={self.dropout}: expected 0 or more and less than 1")
 
 
 @dataclass(frozen=True)
@@ -274,8 +274,8 @@ class _Training(Recorded, PassedArguments):
             )
         if (self.search == "random") != (self.trials is not None):
             raise UserError(
-                f"search={self.search} trials={self.trials}: expected search=random and trials= "
-                "together"
+                f"search={self.search} trials={self.trials or ''}: expected search=random and "
+                "trials= together"
             )
         if self.save_strategy == "no":
             raise UserError(

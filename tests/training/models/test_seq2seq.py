@@ -327,5 +327,5 @@ def test_texts_longer_than_the_positions_are_refused():
 
 
 def test_impossible_settings_are_refused():
-    with pytest.raises(UserError, match="dropout=1"):
+    with pytest.raises(UserError, match=r"^seq2seq\.dropout=1"):
         Seq2Seq(dropout=1.0)
