@@ -347,7 +347,9 @@ def _log_answers(
 def _recorded_results(runs: Sequence[TrainingRun]) -> list[dict[str, Any]]:
     """The results of all finished runs of a grid, with seeds of other commands too."""
     changes = {run.group: dict(run.changes) for run in runs}
-    paths = sorted(runs[0].folder.parent.glob("*/result.json"))
+    # A grid over task.name= has a folder for each task.
+    folders = {run.folder.parent for run in runs}
+    paths = sorted(path for folder in folders for path in folder.glob("*/result.json"))
     results = [result for result, _ in map(read_result, paths) if result is not None]
     grid_results = [
         {**result, "changes": changes[result["group"]]}
