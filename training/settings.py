@@ -11,6 +11,7 @@ from adnominal.training.argument_lists import RENAMED, SET_BY_US
 from adnominal.training.arguments import PassedArguments
 
 _NO_NAME = set("/:@'\"")
+_STRATEGIES = ("group_by_length", "random", "sequential")
 TRAINED_MODEL = (
     "a trained model: models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/model, a folder (of "
     "finetune.py or transformers), or a name on the hub"
@@ -260,6 +261,16 @@ class _Training(Recorded, PassedArguments):
             )
         if not 0 < self.num_train_epochs < math.inf:
             raise UserError(f"num_train_epochs={self.num_train_epochs:g}: expected more than 0")
+        if not 0 <= self.label_smoothing_factor <= 1:
+            raise UserError(
+                f"label_smoothing_factor={self.label_smoothing_factor:g}: expected 0 to 1"
+            )
+        # The library takes any other name for random, and batch_rebalance needs another data set.
+        if self.train_sampling_strategy not in _STRATEGIES:
+            raise UserError(
+                f"train_sampling_strategy={self.train_sampling_strategy}: expected one of "
+                f"{', '.join(_STRATEGIES)}"
+            )
         if self.bf16 and self.fp16:
             raise UserError("bf16=true and fp16=true: expected one of them")
         if self.batch_size is not None and self.gradient_accumulation_steps > 1:

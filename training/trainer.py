@@ -20,6 +20,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,7 +31,7 @@ from torch.utils.data import SequentialSampler
 from transformers import PrinterCallback, TrainerCallback
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
-from adnominal.conf import JobFailed
+from adnominal.conf import JobFailed, UserError
 from adnominal.training import checkpoints, launch, memory, sharding
 from adnominal.training.batching import Ids, even_batch_size, seed_of
 from adnominal.training.evaluation import (
@@ -51,6 +52,15 @@ _BLANK = -1
 log = logging.getLogger("adnominal")
 
 Figures: TypeAlias = Mapping[str, float]
+
+
+@contextmanager
+def explain_refusals() -> Iterator[None]:
+    """Raise `UserError` for an argument that transformers refuses in the block."""
+    try:
+        yield
+    except (ValueError, TypeError, ImportError) as error:
+        raise UserError(f"transformers' arguments: {' '.join(str(error).split())}") from error
 
 
 class Rows(torch.utils.data.Dataset):  # type: ignore[misc]
@@ -179,7 +189,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         """Our sampler, which also gives the same batches again after a restart."""
         rows = self.train_dataset if train_dataset is None else train_dataset
         strategy = self.args.train_sampling_strategy
-        if strategy not in ("group_by_length", "random"):
+        if strategy == "sequential":
             return super()._get_train_sampler(rows)
         lengths = self.learner.lengths(rows.part)[rows.numbers]
         self.sampler = _Sampler(
@@ -370,11 +380,16 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         return 0  # `flops_per_token` counts them without attention and embeddings.
 
     def create_optimizer(self, model: Any = None) -> Any:
-        optimizer = super().create_optimizer(model)
+        with explain_refusals():
+            optimizer = super().create_optimizer(model)
         # DeepSpeed takes no group without parameters.
         optimizer.param_groups[:] = [group for group in optimizer.param_groups if group["params"]]
         self._decays = [group["weight_decay"] for group in optimizer.param_groups]
         return optimizer
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        with explain_refusals():
+            return super().create_scheduler(num_training_steps, optimizer)
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Write the model for loading elsewhere; every process must call this.

@@ -407,6 +407,8 @@ def test_early_stopping_keeps_the_best_weights(adept_lake, tiny_encoder, tmp_pat
         (["runs_per_device=0"], "runs_per_device=0: expected auto or a number"),
         (["search=random"], "search=random trials=: expected search=random and trials="),
         (["lr_scheduler_type=linea"], "expected one of linear"),
+        (["train_sampling_strategy=by_length"], "by_length: expected one of group_by_length"),
+        (["label_smoothing_factor=2"], "label_smoothing_factor=2: expected 0 to 1"),
         (["max_grad_norm=nan"], "max_grad_norm=nan: expected a finite number, 0 or more"),
         (["weight_decay=inf"], "weight_decay=inf: expected a finite number"),
         (["learning_rate=inf"], "learning_rate=inf: expected a finite number above 0"),
