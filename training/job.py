@@ -409,7 +409,7 @@ def _summary(
     """
     rows = grid.summary(results)
     validated = _are_validated(results)
-    metric = (settings.metric_for_best_model or "loss").removeprefix("eval_")
+    metric = settings.metric_for_best_model.removeprefix("eval_")
     key = f"{'val' if validated else 'test'}/{metric}"
     smallest = metric == "loss"
     winner = grid.best(rows, key, smallest=smallest, seeds=settings.seeds)
