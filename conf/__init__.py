@@ -66,6 +66,9 @@ site-packages."""
 SHOW_SETTINGS = "--show-settings"
 """The word of a command line that prints all resolved settings, not only the changed ones."""
 
+HELP_WORDS = frozenset(("--help", "-h", "help"))
+"""The words of a command line that print the settings of a job and do nothing else."""
+
 SettingsType = TypeVar("SettingsType")
 log = logging.getLogger("adnominal")
 
@@ -392,7 +395,7 @@ def run(
         logging.getLogger(library).setLevel(logging.WARNING)
     # The hub's client reports each attempt; its import sets the level of its logger from this.
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")
-    if any(word in ("--help", "-h", "help") for word in arguments):
+    if HELP_WORDS & set(arguments):
         print(help_text(cls, job.__doc__ or ""), end="")
         return 0
 

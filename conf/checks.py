@@ -8,13 +8,16 @@ from typing import Any
 from adnominal.conf import UserError
 
 
-def check_minimum(settings: Any, minimum: int, *names: str) -> None:
-    """Raise `UserError` if a named setting is below `minimum`, infinite or not a number."""
+def check_minimum(settings: Any, minimum: int, *names: str, group: str = "") -> None:
+    """Raise `UserError` if a named setting is below `minimum`, infinite or not a number.
+
+    `group` precedes the names of nested settings, such as ``seq2seq.``.
+    """
     for name in names:
         value = getattr(settings, name)
         if value is not None and not minimum <= value < math.inf:
             finite = "" if value < minimum else "a finite number, "
-            raise UserError(f"{name}={value}: expected {finite}{minimum} or more")
+            raise UserError(f"{group}{name}={value}: expected {finite}{minimum} or more")
 
 
 def check_distinct(settings: Any, *names: str) -> None:

@@ -67,7 +67,7 @@ def _whole_number(count: Any) -> int:
     """A number of votes; `NoVotes` unless it is a whole number from 0."""
     try:
         number = float(count)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = 0.5
     if number < 0:
         raise NoVotes("negative votes")

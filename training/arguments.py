@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         eval_strategy: str = ""
         fp16: bool = False
         gradient_accumulation_steps: int = 1
+        label_smoothing_factor: float = 0.0
         learning_rate: float = 0.0
         max_grad_norm: float = 0.0
         metric_for_best_model: str = ""
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         per_device_train_batch_size: int | None = None
         save_strategy: str = ""
         torch_compile: bool = False
+        train_sampling_strategy: str = ""
         use_cpu: bool = False
 
 else:

@@ -1,9 +1,8 @@
 """The newest complete checkpoint of a run.
 
 The Trainer writes checkpoints and, when it resumes, takes the one with the highest number, complete
-or not (facts: transformers' Trainer). So a file that names every other file and its size is added
-to each checkpoint after all processes have written it, and only a checkpoint whose files are all
-there is resumed.
+or not. So a file that names every other file and its size is added to each checkpoint after all
+processes have written it, and only a checkpoint whose files are all there is resumed.
 """
 
 import json

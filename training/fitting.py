@@ -19,7 +19,7 @@ import torch
 import transformers
 from transformers import EarlyStoppingCallback, TrainerCallback
 
-from adnominal.conf import JobFailed, UserError
+from adnominal.conf import JobFailed
 from adnominal.conf.files import replace_text
 from adnominal.conf.progress import Progress
 from adnominal.training import checkpoints, launch, memory, sharding
@@ -33,7 +33,13 @@ from adnominal.training.files import replace_json
 from adnominal.training.models.learner import Learner
 from adnominal.training.settings import Settings
 from adnominal.training.tasks import nested_subset
-from adnominal.training.trainer import Figures, Rows, Trainer, rows_by_length
+from adnominal.training.trainer import (
+    Figures,
+    Rows,
+    Trainer,
+    explain_refusals,
+    rows_by_length,
+)
 
 _TRAINED = "trained.json"
 # Of a log entry of the Trainer; the others are of its own bookkeeping.
@@ -149,10 +155,8 @@ def training_arguments(
     }
     if "deepspeed" in ours and not torch.cuda.is_available():
         passed["accelerator_config"] = {"use_configured_state": True}  # see `sharding.processes`
-    try:
+    with explain_refusals():
         args = transformers.TrainingArguments(**passed)
-    except (ValueError, TypeError, ImportError) as error:
-        raise UserError(f"transformers' arguments: {' '.join(str(error).split())}") from error
     # One GPU per process; the launcher handles more.
     args._n_gpu = min(args.n_gpu, 1)
     return args

@@ -84,7 +84,7 @@ def axes(settings: Settings) -> dict[str, list[Any] | Range]:
             if name.partition(".")[0] in indecisive:
                 raise UserError(
                     f"grid.{name}: not an axis of a grid, since it does not affect results; "
-                    "expected a setting such as learning_rate, lora.r or task.classes, and "
+                    "expected a setting such as learning_rate, batch_size or task.classes, and "
                     f"{name}= itself"
                 )
             axes_by_name[name] = _axis(name, value, settings.search)
@@ -114,9 +114,11 @@ def _range(name: str, text: str, match: re.Match[str]) -> Range:
     except ValueError as error:
         raise UserError(f"grid.{name}={text}: expected two numbers in the range") from error
     logarithmic = match["kind"] == "loguniform"
-    if not low < high or (logarithmic and low <= 0):
+    if not (low < high and math.isfinite(high - low)) or (logarithmic and low <= 0):
         expected = "0 < A < B" if logarithmic else "A < B"
-        raise UserError(f"grid.{name}={text}: expected {match['kind']}(A,B) with {expected}")
+        raise UserError(
+            f"grid.{name}={text}: expected {match['kind']}(A,B) with finite numbers, {expected}"
+        )
     return Range(low, high, logarithmic)
 
 

@@ -347,7 +347,9 @@ def _log_answers(
 def _recorded_results(runs: Sequence[TrainingRun]) -> list[dict[str, Any]]:
     """The results of all finished runs of a grid, with seeds of other commands too."""
     changes = {run.group: dict(run.changes) for run in runs}
-    paths = sorted(runs[0].folder.parent.glob("*/result.json"))
+    # A grid over task.name= has a folder for each task.
+    folders = {run.folder.parent for run in runs}
+    paths = sorted(path for folder in folders for path in folder.glob("*/result.json"))
     results = [result for result, _ in map(read_result, paths) if result is not None]
     grid_results = [
         {**result, "changes": changes[result["group"]]}
@@ -407,7 +409,7 @@ def _summary(
     """
     rows = grid.summary(results)
     validated = _are_validated(results)
-    metric = (settings.metric_for_best_model or "loss").removeprefix("eval_")
+    metric = settings.metric_for_best_model.removeprefix("eval_")
     key = f"{'val' if validated else 'test'}/{metric}"
     smallest = metric == "loss"
     winner = grid.best(rows, key, smallest=smallest, seeds=settings.seeds)

@@ -66,7 +66,7 @@ def run(
 
     A user's mistake is the same in every process, so it is reported once per machine; settings and
     progress are reported once in total. Every process reports a `RankFailed` and its own
-    tracebacks. ``--dry-run`` stands for ``dry_run=`` with the number of processes. ``--help`` ends
+    tracebacks. ``--dry-run`` stands for ``dry_run=`` with the number of processes. The help ends
     with `more_help`.
     """
     _end_with_parent()
@@ -76,7 +76,7 @@ def run(
         code = conf.run(cls, job, words, next_step) if rank() == 0 else _silent_run(cls, job, words)
     finally:
         stop()
-    if "--help" in words and rank() == 0:
+    if conf.HELP_WORDS & set(words) and rank() == 0:
         print(more_help(), end="")
     return code
 
@@ -95,10 +95,13 @@ def _end_with_parent() -> None:
 def _silent_run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str]) -> int:
     """Run a job and return its exit code; of an error that all processes meet, the first reports.
 
-    A user's mistake gives 2, a failure 1, an interrupt 130.
+    A user's mistake gives 2, a failure 1, an interrupt 130. Help and settings are printed by the
+    first process.
     """
+    if conf.HELP_WORDS & set(argv):
+        return 0
     try:
-        job(conf.load(cls, argv))
+        job(conf.load(cls, [word for word in argv if word != conf.SHOW_SETTINGS]))
     except (UserError, JobFailed) as error:
         code = 2 if isinstance(error, UserError) else 1
         is_reported = local_rank() == 0 or isinstance(error, RankFailed)

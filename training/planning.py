@@ -157,7 +157,7 @@ def _load(settings: Settings) -> tuple[Task, Dataset]:
 
 def _check_metric(settings: Settings, dataset: Dataset) -> None:
     """Raise `UserError` for a metric that the dataset's kind does not have."""
-    metric = (settings.metric_for_best_model or "loss").removeprefix("eval_")
+    metric = settings.metric_for_best_model.removeprefix("eval_")
     if metric not in ("accuracy", "macro_f1", "loss"):
         raise UserError(f"metric_for_best_model={metric}: expected accuracy, macro_f1 or loss")
     if metric == "macro_f1" and dataset.kind != "classification":

@@ -11,6 +11,7 @@ from adnominal.training.argument_lists import RENAMED, SET_BY_US
 from adnominal.training.arguments import PassedArguments
 
 _NO_NAME = set("/:@'\"")
+_STRATEGIES = ("group_by_length", "random", "sequential")
 TRAINED_MODEL = (
     "a trained model: models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/model, a folder (of "
     "finetune.py or transformers), or a name on the hub"
@@ -37,10 +38,10 @@ class Seq2Seq:
     )
 
     def __post_init__(self) -> None:
-        check_minimum(self, 1, "beam")
-        check_minimum(self, 0, "length_penalty")
+        check_minimum(self, 1, "beam", group="seq2seq.")
+        check_minimum(self, 0, "length_penalty", group="seq2seq.")
         if not 0 <= self.dropout < 1:
-            raise UserError(f"dropout={self.dropout}: expected 0 or more and less than 1")
+            raise UserError(f"seq2seq.dropout={self.dropout}: expected 0 or more and less than 1")
 
 
 @dataclass(frozen=True)
@@ -260,6 +261,16 @@ class _Training(Recorded, PassedArguments):
             )
         if not 0 < self.num_train_epochs < math.inf:
             raise UserError(f"num_train_epochs={self.num_train_epochs:g}: expected more than 0")
+        if not 0 <= self.label_smoothing_factor <= 1:
+            raise UserError(
+                f"label_smoothing_factor={self.label_smoothing_factor:g}: expected 0 to 1"
+            )
+        # The library takes any other name for random, and batch_rebalance needs another data set.
+        if self.train_sampling_strategy not in _STRATEGIES:
+            raise UserError(
+                f"train_sampling_strategy={self.train_sampling_strategy}: expected one of "
+                f"{', '.join(_STRATEGIES)}"
+            )
         if self.bf16 and self.fp16:
             raise UserError("bf16=true and fp16=true: expected one of them")
         if self.batch_size is not None and self.gradient_accumulation_steps > 1:
@@ -274,8 +285,8 @@ class _Training(Recorded, PassedArguments):
             )
         if (self.search == "random") != (self.trials is not None):
             raise UserError(
-                f"search={self.search} trials={self.trials}: expected search=random and trials= "
-                "together"
+                f"search={self.search} trials={self.trials or ''}: expected search=random and "
+                "trials= together"
             )
         if self.save_strategy == "no":
             raise UserError(

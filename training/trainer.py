@@ -20,6 +20,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,7 +31,7 @@ from torch.utils.data import SequentialSampler
 from transformers import PrinterCallback, TrainerCallback
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
-from adnominal.conf import JobFailed
+from adnominal.conf import JobFailed, UserError
 from adnominal.training import checkpoints, launch, memory, sharding
 from adnominal.training.batching import Ids, even_batch_size, seed_of
 from adnominal.training.evaluation import (
@@ -51,6 +52,15 @@ _BLANK = -1
 log = logging.getLogger("adnominal")
 
 Figures: TypeAlias = Mapping[str, float]
+
+
+@contextmanager
+def explain_refusals() -> Iterator[None]:
+    """Raise `UserError` for an argument that transformers refuses in the block."""
+    try:
+        yield
+    except (ValueError, TypeError, ImportError) as error:
+        raise UserError(f"transformers' arguments: {' '.join(str(error).split())}") from error
 
 
 class Rows(torch.utils.data.Dataset):  # type: ignore[misc]
@@ -134,8 +144,8 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         self.window = Window()
         self._counts: deque[tuple[int, int, int]] = deque()
         self.flops = flops_per_token(model)
-        # The micro-batches of the present update, and the pieces into which each is divided.
-        self.pieces = 1
+        # The micro-batches of the present update, and the examples in each piece of them.
+        self.piece = int(args.per_device_train_batch_size)
         self._update = -1
         self._micro_batches: list[Any] = []
         use_cache = getattr(model.config, "use_cache", None)
@@ -179,7 +189,7 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         """Our sampler, which also gives the same batches again after a restart."""
         rows = self.train_dataset if train_dataset is None else train_dataset
         strategy = self.args.train_sampling_strategy
-        if strategy not in ("group_by_length", "random"):
+        if strategy == "sequential":
             return super()._get_train_sampler(rows)
         lengths = self.learner.lengths(rows.part)[rows.numbers]
         self.sampler = _Sampler(
@@ -240,10 +250,10 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         return self._repeat_update(model, num_items_in_batch, problem)
 
     def _step_in_pieces(self, model: Any, inputs: Any, num_items_in_batch: Any) -> Any:
-        """Train on a micro-batch, divided into `pieces`; gradients and loss add up."""
-        if self.pieces == 1:
+        """Train on a micro-batch in pieces of `piece` examples; gradients and loss add up."""
+        if self.piece == self.args.per_device_train_batch_size:
             return super().training_step(model, inputs, num_items_in_batch)
-        columns = {name: values.chunk(self.pieces) for name, values in inputs.items()}
+        columns = {name: values.split(self.piece) for name, values in inputs.items()}
         batches = [
             dict(zip(columns, values, strict=True))
             for values in zip(*columns.values(), strict=True)
@@ -259,23 +269,22 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
             RankFailed: the update cannot be repeated, because other processes take part in it or
                 its examples are packed in one row; the next start goes on with half the size.
         """
-        size = self.args.per_device_train_batch_size // self.pieces
+        size = self.piece
         if size <= 1:
             raise JobFailed(
                 f"{memory.OUT_OF_MEMORY}: one training example does not fit ({memory.usage()})"
             ) from problem
         share = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
-        half = memory.half_of(size, share)
+        self.piece = memory.half_of(size, share)
         folder = Path(self.args.output_dir).parent
-        memory.record_micro_batch(folder, half, "out of memory")
+        memory.record_micro_batch(folder, self.piece, "out of memory")
         packed = "places" in self._micro_batches[0]
         if self.args.world_size > 1 or self.is_deepspeed_enabled or packed:
             raise RankFailed(
                 f"{memory.OUT_OF_MEMORY} with micro-batches of {size}; run the same command again: "
-                f"it continues from the newest checkpoint with {half}"
+                f"it continues from the newest checkpoint with {self.piece}"
             ) from problem
-        log.warning("out of memory: micro-batches have %d examples from here on", half)
-        self.pieces *= 2
+        log.warning("out of memory: micro-batches have %d examples from here on", self.piece)
         model.zero_grad()
         memory.free_memory()
         cpu_state, gpu_states = self._random_states
@@ -371,11 +380,16 @@ class Trainer(transformers.Trainer):  # type: ignore[misc]
         return 0  # `flops_per_token` counts them without attention and embeddings.
 
     def create_optimizer(self, model: Any = None) -> Any:
-        optimizer = super().create_optimizer(model)
+        with explain_refusals():
+            optimizer = super().create_optimizer(model)
         # DeepSpeed takes no group without parameters.
         optimizer.param_groups[:] = [group for group in optimizer.param_groups if group["params"]]
         self._decays = [group["weight_decay"] for group in optimizer.param_groups]
         return optimizer
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        with explain_refusals():
+            return super().create_scheduler(num_training_steps, optimizer)
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Write the model for loading elsewhere; every process must call this.

@@ -46,9 +46,9 @@ def fleiss_kappa(items: Sequence[Sequence[int]]) -> float | None:
 def krippendorff_alpha(answers: Collection[Answer], level: Level) -> float | None:
     """The agreement of any number of raters with missing labels (Krippendorff 2011).
 
-    `answers` are those to items with two answers or more. Different labels' distance is the same
-    for all at the nominal level, the number of labels between them at the ordinal level, and the
-    difference of their codes at the interval level.
+    `answers` are those to items with two answers or more. The distance of two different labels is 1
+    at the nominal level, the squared number of answers between them at the ordinal level, and the
+    squared difference of their codes at the interval level.
     """
     frame = _frame(answers)
     if frame["label"].nunique() < 2:
@@ -62,9 +62,9 @@ def krippendorff_alpha(answers: Collection[Answer], level: Level) -> float | Non
 
 
 def _ordinal_distance(labels: "pd.Series[int]") -> Distance:
-    """The square of the number of labels between two labels, when all are put in order.
+    """The square of the number of answers between two labels, when all are put in order.
 
-    Of the two labels themselves, half count: a label's place is the middle of its occurrences.
+    Of the answers with these two labels, half count: a label's place is the middle of its answers.
     """
     counts = labels.value_counts().sort_index()
     places = (counts.cumsum() - counts / 2).to_dict()

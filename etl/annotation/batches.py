@@ -98,9 +98,13 @@ def compose(
     next_gold = cycle(pool)
     questions: list[Question] = []
     number = 0
+    checks_due = 0
     while unplaced:
         golds = _checks_on_page(batch, "gold", batch.gold_share, number)
-        checks = _checks_on_page(batch, "attention", batch.attention_share, number)
+        # A page of one question has no room for a check beside a gold item: the next page has it.
+        checks_due += _checks_on_page(batch, "attention", batch.attention_share, number)
+        checks = min(checks_due, batch.per_page - golds)
+        checks_due -= checks
         page = [("gold", next(next_gold)) for _ in range(golds)]
         page += [("attention", _attention(batch, options, number, at)) for at in range(checks)]
         room = batch.per_page - len(page)

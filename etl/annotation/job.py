@@ -255,7 +255,7 @@ def run_verb(verbs: Verbs, script: str, argv: Sequence[str] | None = None) -> in
     if name in verbs:
         settings, job = verbs[name]
         return conf.run(settings, job, words[1:])
-    if name in ("--help", "-h", "help"):
+    if name in conf.HELP_WORDS:
         print(f"{script} VERB key=value … (VERB --help lists its settings)")
         for verb, (_, job) in verbs.items():
             description = (job.__doc__ or "").splitlines()[0]

@@ -65,12 +65,25 @@ def read_answers(path: Path, annotator: str | None = None) -> list[AnsweredPage]
 
 
 def _page(place: str, line: Mapping[str, str], annotator: str | None) -> AnsweredPage:
-    """The page of a line, whose columns have the names of a batch's CSV."""
-    labels = {}
-    for column, question_id in line.items():
-        if column.startswith("question_") and question_id:
-            number = column.removeprefix("question_")
-            labels[question_id.strip()] = line.get(f"label_{number}", "").strip()
+    """The page of a line, whose columns have the names of a batch's CSV.
+
+    Raises:
+        UserError: a label has no question, or two have the same one.
+    """
+    labels: dict[str, str] = {}
+    for column, value in line.items():
+        if not column.startswith("question_"):
+            continue
+        number = column.removeprefix("question_")
+        question_id = value.strip()
+        label = line.get(f"label_{number}", "").strip()
+        if question_id in labels or (label and not question_id):
+            raise UserError(
+                f"{place}: {column} {question_id!r}; expected the id of a question, each once, as "
+                "in the batch"
+            )
+        if question_id:
+            labels[question_id] = label
     return AnsweredPage(
         place=place,
         annotator=line["annotator"].strip() or annotator or "",

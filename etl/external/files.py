@@ -154,7 +154,7 @@ def _inspect_log(file: Path, settings: Settings) -> Iterator[Answer]:
         )
     for key in ("task", "model"):
         if not isinstance(evaluation.get(key), str | None):
-            raise UserError(f"{name}: {key} of eval is {evaluation[key]!r}; expected a text")
+            raise UserError(f"{name}: eval has {key} {evaluation[key]!r}; expected a name")
     for number, sample in enumerate(samples, 1):
         place = f"{name}: sample {number}"
         if not isinstance(sample, dict) or "id" not in sample or "output" not in sample:

@@ -40,6 +40,7 @@ def test_votes_are_read_in_every_form(field):
         ("e:many", "votes that are no whole number"),
         ("e:99999999999999999999", "votes that are no whole number"),
         ({"e": float("inf")}, "votes that are no whole number"),
+        ({"e": 10**400}, "votes that are no whole number"),
         ("e:1,e:2", "votes for one label twice"),
         ("[" * 100_000, "votes for the label ''"),
         (["x"], "votes for the label 'x'"),

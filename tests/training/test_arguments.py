@@ -14,8 +14,8 @@ from transformers import TrainingArguments
 from adnominal import conf
 from adnominal.conf import IMPORT_ROOT, UserError
 from adnominal.training import argument_lists, arguments
-from adnominal.training.fitting import training_arguments
-from adnominal.training.planning import identity
+from adnominal.training.fitting import predicting, training_arguments
+from adnominal.training.planning import identity, prepare
 from adnominal.training.settings import Lora, Recorded, Seq2Seq, Settings
 from tests.training import arguments_file
 
@@ -111,6 +111,20 @@ def test_arguments_reach_the_trainer(tmp_path):
 def test_what_transformers_refuses_is_one_line(tmp_path):
     with pytest.raises(UserError, match=r"^transformers' arguments: .*eval_steps") as error:
         training_arguments(settings(), tmp_path, 4, eval_strategy="steps", logging_steps=0)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("word", ["adam_beta1=2", "lr_scheduler_kwargs.speed=1"])
+def test_what_transformers_refuses_later_is_one_line(adept_lake, tiny_encoder, tmp_path, word):
+    words = [f"lake={adept_lake}", f"model={tiny_encoder}", f"out={tmp_path}", word]
+    (run,) = prepare(settings(*words))
+    run.learner.prepare()
+    message = r"^transformers' arguments: .*(beta|speed)"
+    with (
+        predicting(run.settings, run.learner, lambda: run.learner.model(0), tmp_path) as trainer,
+        pytest.raises(UserError, match=message) as error,
+    ):
+        trainer.create_optimizer_and_scheduler(10)
     assert "\n" not in str(error.value)
 
 

@@ -61,6 +61,20 @@ def test_other_processes_report_only_failures_of_their_own(monkeypatch, capsys, 
     assert capsys.readouterr().err == line
 
 
+@pytest.mark.parametrize(
+    ("words", "jobs"), [(["--help"], []), (["-h"], []), (["--show-settings", "number=3"], [3])]
+)
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_every_process_takes_the_words_that_are_no_settings(monkeypatch, capsys, words, jobs, rank):
+    monkeypatch.setenv("RANK", rank)
+    numbers: list[int] = []
+    code = launch.run(
+        Settings, lambda settings: numbers.append(settings.number), words, more_help=lambda: "more"
+    )
+    assert (code, numbers) == (0, jobs)
+    assert capsys.readouterr().out.endswith("more") == (rank == "0" and not jobs)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [["--standalone"], ["--master_addr=127.0.0.1", "--master_port={port}"]]

@@ -124,6 +124,14 @@ def test_an_update_without_memory_is_repeated_in_pieces(words, tmp_path, limit_m
     assert stored == {"size": 2, "reason": "out of memory"}
 
 
+def test_pieces_shrink_to_one_example(words, tmp_path, limit_memory):
+    sizes = limit_memory(1, 0)
+    more = ["batch_size=12", "per_device_train_batch_size=12", f"out={tmp_path / 'out'}"]
+    finetune(conf.load(Settings, [*words, *more]))
+    assert sizes[:5] == [12, 6, 3, 1, 1]
+    assert result_of(tmp_path / "out")["updates"] == 4
+
+
 def test_a_repeated_update_draws_the_same_random_numbers(
     tiny_encoder, tmp_path, words, monkeypatch
 ):

@@ -92,7 +92,10 @@ def prepare(settings: ScoreSettings, uri: str) -> Work:
     @contextlib.contextmanager
     def load() -> Iterator[SentenceScorer]:
         model.load(settings.precision)
-        yield SentenceScorer(source, model)
+        try:
+            yield SentenceScorer(source, model)
+        finally:
+            model.free()
 
     return Work(
         source,

@@ -79,8 +79,8 @@ class ScoreSettings(_TableTexts):
         super().__post_init__()
         if (self.model is None) == (not self.models):
             raise UserError(
-                f"model={self.model} models=[{','.join(self.models)}]: expected one of the two, as "
-                "model=models:/plane/1"
+                f"model={self.model or ''} models=[{','.join(self.models)}]: expected one of the "
+                "two, as model=models:/plane/1"
             )
         if self.method == "logprob":
             self._check_texts()

@@ -58,10 +58,10 @@ class Target:
         Raises:
             Undefined: its items cannot be converted to that form.
         """
-        put = tasks.TASKS[self.name].form_values(form)
-        if put is None:
+        values_of_form = tasks.TASKS[self.name].form_values(form)
+        if values_of_form is None:
             raise Undefined("A model of only noun and adjective cannot read sentences.")
-        return tasks.task({**self._values, **put})
+        return tasks.task({**self._values, **values_of_form})
 
     def dataset(self, form: Form) -> Dataset:
         """Return the rows to score as the task's only part, with texts in a form.
@@ -72,12 +72,8 @@ class Target:
         """
         task = self.task(form)
         dataset = self._load(task)
-        examples = self._select(dataset)
-        if examples.second is not None and examples.second.null_count:
-            raise UserError(f"task.{self.key}: rows without a second text")
-        return dataclasses.replace(
-            dataset, parts={self.part: task.with_format(form, examples)}, max_length=None
-        )
+        examples = task.with_format(form, self._select(dataset))
+        return dataclasses.replace(dataset, parts={self.part: examples}, max_length=None)
 
     def _load(self, task: Task) -> Dataset:
         key = tuple(sorted((name, str(value)) for name, value in vars(task.settings).items()))

@@ -23,7 +23,10 @@ from adnominal.training.models.loading import resolve
 from adnominal.training.models.pretrained import find, language_model_kind
 
 # Set from our own settings, or refused: no code that comes with a model is run.
-_OURS = ("pretrained", "model", "base_url", "batch_size", "dtype", "seed", "trust_remote_code")
+_OURS = (
+    *("pretrained", "model", "backend", "base_url", "batch_size", "dtype", "seed"),
+    *("num_concurrent", "trust_remote_code"),
+)
 _FOR_GPU = {"fp32": "float32", "bf16": "bfloat16"}
 
 
@@ -56,7 +59,7 @@ def backend(settings: Settings) -> Backend:
     if settings.backend == "hf":
         return _in_this_process(settings)
     for name in settings.model_args:
-        if name in _OURS:
+        if name in _OURS or (name == "tokenizer" and settings.is_server):
             raise UserError(f"model_args.{name}=: expected a setting of its own, or none")
     if launch.world_size() > 1:
         raise UserError(

@@ -42,8 +42,8 @@ def load(settings: Settings) -> Items:
 
     Raises:
         UserError: a table, edition, scheme, fold or part does not exist, labels are unknown, there
-            are no rows or, with examples, no group has all three inference types, or the split has
-            too few training rows.
+            are no rows or, with examples, no group has all three inference types, the items are
+            training rows themselves, or the split has too few of these.
     """
     task = _task(settings)
     dataset = task.read(settings.lake)
@@ -106,6 +106,11 @@ def _examples(settings: Settings, dataset: Dataset) -> pa.Table:
     rows = dataset.parts.get(TRAIN)
     if not settings.shots or settings.shows_groups:
         return _rows(settings.task, dataset, dataset.parts[settings.part]).slice(0, 0)
+    if settings.part == TRAIN:
+        raise UserError(
+            f"part=train shots={settings.shots}: examples come from the training part, so an item "
+            "could be shown with its own answer; expected another part, or shots=0"
+        )
     if rows is None or len(rows) <= settings.shots:
         raise UserError(
             f"shots={settings.shots}: {dataset.where} has {0 if rows is None else len(rows)} rows "

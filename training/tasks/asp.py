@@ -84,14 +84,14 @@ class Settings:
     def __post_init__(self) -> None:
         if self.scheme == "all":
             return
-        if self.scheme != "adjectives" and self.dimension is None and not self._has_rounds:
+        if self.scheme != "adjectives" and self.dimension is None and not self._is_numbered_round:
             raise UserError(
                 f"round={self.round} scheme={self.scheme}: expected dimension= with it, one of "
                 f"{', '.join(DIMENSIONS)}"
             )
 
     @property
-    def _has_rounds(self) -> bool:
+    def _is_numbered_round(self) -> bool:
         return self.round in {str(number) for number in range(ROUNDS)}
 
     def folds(self) -> dict[str, str]:
@@ -179,7 +179,7 @@ class Asp(Task):
     def _parts(
         self, lake: str, scheme: str, fold: str
     ) -> list[tuple[str, dict[str, pa.StringArray]]]:
-        """Yield item ids by part, for each edition that is read."""
+        """Return item ids by part, for each edition that is read."""
         edition = self.settings.edition
         key = ("round", fold)
         train_edition = self.settings.train_edition or edition

@@ -40,14 +40,14 @@ def with_votes(task: Task, dataset: Dataset, lake: str) -> Dataset:
             parts[part] = examples
             continue
         parts[part], voted = _with_soft_labels(examples, votes, classes, len(dataset.labels))
-        if launch.rank() == 0:
-            log.info("soft labels: %d of %d rows of %s have votes", voted, len(examples), part)
         if part == "train" and not voted:
             raise UserError(
                 f"labels=soft: no votes on training rows of {task.votes_of}, edition "
                 f"{dataset.edition}, in the table {TABLE}; expected those of "
                 "etl/annotate_adept.py finish or etl/import_pairs.py votes=, or labels=gold"
             )
+        if launch.rank() == 0:
+            log.info("soft labels: %d of %d rows of %s have votes", voted, len(examples), part)
     source = Source(TABLE, dataset.edition, version)
     return dataclasses.replace(dataset, parts=parts, sources=(*dataset.sources, source))
 

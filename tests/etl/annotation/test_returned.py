@@ -42,6 +42,13 @@ def test_two_options_of_a_question_are_no_label(tmp_path):
     assert page.labels == {"q1": "0, 3"}
 
 
+@pytest.mark.parametrize("questions", ["q1,0,q1,1", ",0,q2,1"])
+def test_a_label_belongs_to_one_question(tmp_path, questions):
+    path = write(tmp_path, f"{CSV}\nb-1,{questions},ann,30\n")
+    with pytest.raises(UserError, match=r"line 2: question_. '.*'; expected the id of a question"):
+        read_answers(path)
+
+
 @pytest.mark.parametrize("seconds", ["nan", "inf", "-5", "soon", ""])
 def test_a_time_that_is_none_is_unknown(tmp_path, seconds):
     path = write(tmp_path, f"{CSV}\nb-1,q1,0,q2,1,ann,{seconds}\n")

@@ -122,6 +122,8 @@ SAMPLE = json.loads(LIKELIHOOD.read_text().splitlines()[0]) if LIKELIHOOD.exists
         ("a.jsonl", b'{"doc"', "line 1: not JSON"),
         ("a.jsonl", b"\xff\xfe{\x00", "UTF-16; save it as UTF-8"),
         ("a.json", b"[]", "a.json: expected an object with eval and samples"),
+        ("a.json", b'{"eval": {"task": 3}, "samples": [1]}', "eval has task 3; expected a name"),
+        ("a.json", b'{"eval": {"model": []}, "samples": [1]}', r"eval has model \[\]; expected"),
         ("a.json", b'{"eval": {}, "samples": [{}]}', "sample 1: expected an object with id and"),
         ("a.json", b'{"eval": {}, "samples": []}', "a.json: no answers in it"),
         ("a.json", b'{"eval": {"task": ["t"]}, "samples": [{}]}', r"task of eval is \['t'\]; exp"),

@@ -1,8 +1,10 @@
 """``training/score.py method=logprob`` from a table to predictions and figures."""
 
+import gc
 import json
 import math
 import shutil
+import weakref
 
 import pytest
 from scipy.stats import kendalltau, spearmanr
@@ -97,6 +99,15 @@ def test_a_killed_run_continues_with_the_missing_chunks(folder, causal, monkeypa
     # A finished run is not scored again.
     score(settings(folder, *words))
     assert arrow.read(str(folder / "lake"), "predictions").num_rows == 24
+
+
+def test_the_weights_are_freed_before_the_next_model(folder, causal):
+    work = sentences.prepare(settings(folder, f"model={causal}", "table=adept"), causal)
+    assert work.load is not None
+    with work.load() as scorer:
+        weights = weakref.ref(scorer.model._model)
+    gc.collect()
+    assert weights() is None
 
 
 def test_minimal_pairs_are_right_where_the_better_sentence_is_more_probable(folder, causal):

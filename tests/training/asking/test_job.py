@@ -415,6 +415,13 @@ def test_models_that_need_a_gpu_are_refused_without_one(run_prompt):
             run_prompt("a/model", f"backend={name}", "model_args.trust_remote_code=true")
 
 
+@pytest.mark.parametrize("name", ["num_concurrent", "tokenizer", "seed"])
+def test_arguments_of_the_harness_that_are_settings_are_refused(run_prompt, name):
+    chat = ["backend=local-chat-completions", "base_url=http://localhost:1/v1", "form=generate"]
+    with pytest.raises(UserError, match=rf"model_args\.{name}=: expected a setting of its own"):
+        run_prompt("m", *chat, f"model_args.{name}=4")
+
+
 def test_forms_that_a_model_lacks_are_refused(run_prompt, bert, gpt2, tmp_path):
     with pytest.raises(UserError, match="fills a gap and writes nothing"):
         run_prompt(bert, "form=generate")

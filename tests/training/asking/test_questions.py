@@ -81,6 +81,12 @@ def test_the_training_part_must_have_enough_rows(lake):
         asked(lake, "task=nli", "edition=mine", "shots=3")
 
 
+def test_training_rows_are_not_their_own_examples(lake):
+    with pytest.raises(UserError, match=r"part=train shots=2: .*its own answer"):
+        asked(lake, *ADEPT, "part=train", "shots=2")
+    asked(lake, *ADEPT, "part=train")
+
+
 def test_nli_has_the_labels_of_its_prompts(lake):
     items, questions = asked(lake, "task=nli", "edition=mine")
     assert items.name == "pairs_nli"

@@ -332,11 +332,25 @@ def test_addresses_that_are_refused(base_url):
 
 
 @pytest.mark.parametrize(
-    "options", [{"time_out": 3}, {"header": {"a": "b"}}, {"timeout": 0}, {"num_concurrent": "four"}]
+    "options",
+    [
+        {"time_out": 3},
+        {"header": {"a": "b"}},
+        {"timeout": 0},
+        {"timeout": math.inf},
+        {"max_retries": 2.5},
+        {"num_concurrent": "four"},
+    ],
 )
 def test_options_that_are_refused(stub, options):
-    with pytest.raises(UserError, match="expected"):
+    with pytest.raises(UserError, match=f"model_args.{next(iter(options))}=.*: expected"):
         connect(CHAT, "m", stub.address, **options)
+
+
+def test_a_key_among_the_options_is_not_shown(stub):
+    with pytest.raises(UserError, match=r"model_args\.api_key=: expected one of") as error:
+        connect(CHAT, "m", stub.address, api_key="sk-secret")
+    assert "secret" not in str(error.value)
 
 
 def test_the_services_have_their_own_addresses():

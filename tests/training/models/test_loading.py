@@ -205,6 +205,10 @@ def test_addresses_that_lead_nowhere_are_refused_in_one_line(tuned, tmp_path, ti
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(UserError, match="expected tracking="):
         resolve("models:/adept/1")
+    (tmp_path / "text").write_text("no store, but a longer text than the header of a database")
+    for tracking in (f"sqlite:///{tmp_path / 'text'}", str(tmp_path / "runs"), "nothing://"):
+        with pytest.raises(UserError, match=r"models:/adept/1: not available from tracking="):
+            resolve("models:/adept/1", tracking)
 
 
 @pytest.mark.parametrize("more", [["log_model=false"], ["tracking=none"]])

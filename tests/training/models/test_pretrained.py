@@ -14,7 +14,14 @@ from safetensors.torch import load_file
 from adnominal.conf import UserError
 from adnominal.training.models.encoders import set_template
 from adnominal.training.models.loading import resolve
-from adnominal.training.models.pretrained import Pretrained, check_whole, find, maximum_length
+from adnominal.training.models.pretrained import (
+    Pretrained,
+    adapted_base,
+    check_whole,
+    find,
+    load_pretrained,
+    maximum_length,
+)
 from tests.training import families
 
 
@@ -39,6 +46,43 @@ def test_t5_without_a_vocabulary_is_refused(tiny_encoder, tmp_path):
     (folder / "config.json").write_text(json.dumps({"model_type": "t5"}))
     with pytest.raises(UserError, match="its tokenizer has no words"):
         find(os.fspath(folder))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", "{"),
+        ("config.json", '{"model_type": "bert", "id2label": ["a", "b"]}'),
+        ("config.json", '{"model_type": "bert", "id2label": {"x": "a"}}'),
+        ("config.json", '{"model_type": "unheard-of"}'),
+        ("tokenizer_config.json", "[]"),
+        ("tokenizer.json", "{}"),
+    ],
+)
+def test_a_folder_with_a_damaged_file_is_refused(tiny_encoder, tmp_path, name, content):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_encoder, folder)
+    (folder / name).write_text(content)
+    message = r"model=\S*model: its configuration or tokenizer cannot be read: .*save_pretrained"
+    with pytest.raises(UserError, match=message):
+        find(os.fspath(folder))
+
+
+@pytest.mark.parametrize("size", [0, 5, 3000])
+def test_weights_that_are_cut_off_are_refused(tiny_encoder, tmp_path, size):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_encoder, folder)
+    os.truncate(folder / "model.safetensors", size)
+    config = find(os.fspath(folder)).config
+    with pytest.raises(UserError, match="model: its weights do not load: "):
+        load_pretrained(os.fspath(folder), config, torch.float32)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}"])
+def test_adapters_name_their_base_model(tmp_path, content):
+    (tmp_path / "adapter_config.json").write_text(content)
+    with pytest.raises(UserError, match=r"adapter_config\.json does not name a base model \("):
+        adapted_base(tmp_path)
 
 
 def test_adapters_alone_are_refused(tmp_path):

@@ -314,6 +314,10 @@ def test_folders_without_a_complete_model_are_refused(tmp_path):
     seq2seq.save(tmp_path, model, data.vocabularies, state=short)
     with pytest.raises(UserError, match="not the weights of"):
         seq2seq.load(tmp_path)
+    for name in ("model.safetensors", "vocabulary.json", "config.json"):
+        (tmp_path / name).write_text("{}")
+        with pytest.raises(UserError, match=r"cannot be read \(.*expected the files as"):
+            seq2seq.load(tmp_path)
 
 
 def test_texts_longer_than_the_positions_are_refused():
@@ -323,5 +327,5 @@ def test_texts_longer_than_the_positions_are_refused():
 
 
 def test_impossible_settings_are_refused():
-    with pytest.raises(UserError, match="dropout=1"):
+    with pytest.raises(UserError, match=r"^seq2seq\.dropout=1"):
         Seq2Seq(dropout=1.0)
