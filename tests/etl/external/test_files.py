@@ -126,7 +126,6 @@ SAMPLE = json.loads(LIKELIHOOD.read_text().splitlines()[0]) if LIKELIHOOD.exists
         ("a.json", b'{"eval": {"model": []}, "samples": [1]}', r"eval has model \[\]; expected"),
         ("a.json", b'{"eval": {}, "samples": [{}]}', "sample 1: expected an object with id and"),
         ("a.json", b'{"eval": {}, "samples": []}', "a.json: no answers in it"),
-        ("a.json", b'{"eval": {"task": ["t"]}, "samples": [{}]}', r"task of eval is \['t'\]; exp"),
         ("a.json", b"{", "a.json: not JSON"),
         ("a.json", b"\xe9", "not UTF-8 at byte 0, in line 1"),
     ],
