@@ -118,6 +118,7 @@ def test_predicative_pairs_are_a_column_where_they_were_counted(tmp_path):
     assert predicative == [("old", 7), ("new", 0)]
     answer = sketches.collocates(Query("adjective", "old", corpus="web"))
     assert [row["predicative"] for row in answer["rows"]] == [2]
+    assert sketches.collocates(Query("noun", "kye"))["nearest"] == ["key"]
 
 
 @pytest.mark.parametrize(
