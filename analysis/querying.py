@@ -31,8 +31,13 @@ def query(sql: str, settings: Settings) -> str:
     if not path.is_file():
         raise UserError(
             f"out={settings.out}: no {path.name} there; expected the folder of a report "
-            "(python -m analysis.report out=DIR writes one)"
+            "(adnominal report out=DIR writes one)"
         )
+    # DataFusion would also write files (COPY), and it answers DROP with no rows.
+    words = sql.replace("(", " ").split()
+    first_word = words[0] if words else ""
+    if first_word.upper() not in ("SELECT", "WITH"):
+        raise UserError(f"the query failed: it begins with {first_word!r}, not SELECT or WITH")
     rows = _run(sql, pq.read_table(path))
     if not rows.num_rows:
         return "no rows"

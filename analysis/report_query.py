@@ -1,5 +1,6 @@
 """Entry point: ``adnominal report query "SELECT …" out=report`` (``--help`` lists all)."""
 
+import re
 import sys
 from collections.abc import Sequence
 
@@ -7,6 +8,8 @@ from adnominal import conf
 from adnominal.analysis.querying import USAGE, Settings, query
 from adnominal.conf import UserError
 from adnominal.conf.output import output_may_be_closed
+
+_SETTING = re.compile(r"--|[a-z_]+=")
 
 
 @output_may_be_closed()
@@ -19,11 +22,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def run() -> None:
         # The question is the one word that is no setting; it may have equals signs of its own.
-        settings = [word for word in arguments if word.startswith(("out=", "--out"))]
-        questions = [word for word in arguments if word not in settings]
+        settings: list[str] = []
+        questions: list[str] = []
+        for word in arguments:
+            is_value = settings[-1:] == ["--out"]
+            if is_value or _SETTING.match(word):
+                settings.append(word)
+            else:
+                questions.append(word)
+        loaded = conf.load(Settings, settings)
         if len(questions) != 1:
             raise UserError(f"got {len(questions)} questions; expected: {USAGE}")
-        print(query(questions[0], conf.load(Settings, settings)))
+        print(query(questions[0], loaded))
 
     return conf.exit_code(run)
 

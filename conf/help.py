@@ -53,8 +53,9 @@ def type_name(type_hint: Any) -> str:
 
 def spelling_hint(word: object, candidates: Iterable[str]) -> str:
     """``; did you mean 'x'?`` for a word that is close to a known one, else an empty text."""
-    near = difflib.get_close_matches(str(word), list(candidates), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    by_lower_case = {candidate.lower(): candidate for candidate in candidates}
+    near = difflib.get_close_matches(str(word).lower(), by_lower_case, n=1)
+    return f"; did you mean {by_lower_case[near[0]]!r}?" if near else ""
 
 
 def is_required(field: dataclasses.Field[Any]) -> bool:

@@ -58,7 +58,7 @@ def hint_for_command(word: str, modules: Mapping[str, str]) -> str:
         for alias in (name.split()[-1], script):
             meant.setdefault(alias, name)
         meant.setdefault(name.split()[0], name.split()[0])
-    meant["completion"] = "completion"
+    meant |= {word: word for word in ("completion", "--help", "--version")}
     for alias in difflib.get_close_matches(word, meant, n=1):
         return f"; did you mean {meant[alias]!r}?"
     return ""

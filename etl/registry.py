@@ -33,7 +33,8 @@ def dataset(name: str) -> Dataset:
         UserError: the dataset does not exist; the message lists the datasets.
     """
     if name not in DATASETS:
-        raise UserError(f"dataset={name}: expected one of {', '.join(DATASETS)}")
+        hint = spelling_hint(name, DATASETS)
+        raise UserError(f"dataset={name}: expected one of {', '.join(DATASETS)}{hint}")
     return DATASETS[name]
 
 

@@ -58,7 +58,8 @@ def blocks(first: Side, second: Side, floor: int) -> pa.Table:
     """The collocates that reach the floor on either side, with the values of both.
 
     Columns word, first, first_count, second, second_count (null and 0 where a side does not have
-    the collocate), difference (null unless both have it), contrast and block.
+    the collocate; the counts are those of the contrast), difference (null unless both have it),
+    contrast and block.
     """
     # Each word gets a number; the columns of a side are spread over these numbers.
     sides = (first.collocates, second.collocates)
@@ -82,9 +83,9 @@ def blocks(first: Side, second: Side, floor: int) -> pa.Table:
     columns = {
         "word": numbered.dictionary.take(pa.array(places)),
         "first": pa.array(first_value, mask=~has_first),
-        "first_count": first_count,
+        "first_count": first_occurrences,
         "second": pa.array(second_value, mask=~has_second),
-        "second_count": second_count,
+        "second_count": second_occurrences,
         "difference": pa.array(first_value - second_value, mask=~has_both),
         "contrast": strength,
         "block": block.astype(object),  # text, which Arrow does not read from a fixed width

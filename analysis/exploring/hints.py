@@ -43,7 +43,11 @@ def _pair_hints(words: Mapping[str, Words], parts: list[str]) -> list[dict[str, 
         return []
     nouns = [one for one in (noun, *lemmas(noun, "NOUN")) if is_known(words, "noun", one)]
     return [
-        {"text": f"{adjective} {one} is a pair", "adjective": adjective, "noun": one}
+        {
+            "text": f"{adjective} {one} is an adjective and a noun: show the pair",
+            "adjective": adjective,
+            "noun": one,
+        }
         for one in dict.fromkeys(nouns)
     ]
 

@@ -91,7 +91,7 @@ def rows_by_corpus(lake: str) -> dict[str, int]:
     for file in arrow.files(lake, "amod_association"):
         corpus = dict(file.partition)["corpus"]
         rows[corpus] = rows.get(corpus, 0) + (file.rows or 0)
-    return rows
+    return dict(sorted(rows.items()))
 
 
 def check_corpora(query: Query, corpora: Collection[str]) -> None:
@@ -390,8 +390,8 @@ class Sketches:
         """What may have been meant by a word that no pair has; nothing for None."""
         if unknown is None:
             return {"nearest": [], "hints": []}
-        nearest_words = self.words[role].nearest_words(unknown)
         hints = find_hints(self.words, role, unknown)
+        nearest_words = [] if hints else self.words[role].nearest_words(unknown)
         return {"nearest": nearest_words, "hints": hints}
 
     def difference(self, query: Query) -> dict[str, Any]:
@@ -399,8 +399,9 @@ class Sketches:
 
         A collocate that reaches `floor` on either side is shown with the values of both. Over
         several corpora, a side has its maximum of the measure (among the counts that reach
-        `floor`, if any), with the count there. `rows` has at most `limit` rows of each block, those
-        with the strongest contrast, which come first; `totals` has the number of rows of each.
+        `floor`, if any), and the sum of the counts. `rows` has at most `limit` rows of each block,
+        those with the strongest contrast, which come first; `totals` has the number of rows of
+        each.
         """
         query = self.check_query(query)
         second_word = query.other or query.word

@@ -44,7 +44,9 @@ def find(words: Sequence[str]) -> tuple[Command, list[str]]:
     Raises:
         UserError: no such command; the message names the nearest one.
     """
-    if (command := lookup(words)) is not None:
+    command = lookup(words)
+    if command is not None:
+        _check_second_word(*command)
         return command
     inner = [name for name in COMMANDS if words and name.split()[0] == words[0]]
     if inner:
@@ -61,6 +63,15 @@ def find(words: Sequence[str]) -> tuple[Command, list[str]]:
     raise UserError(
         f"got {given_word}; expected a command{suggestion} (adnominal --help lists them)"
     )
+
+
+def _check_second_word(command: Command, arguments: Sequence[str]) -> None:
+    """Raise `UserError` if a misspelt second word makes `report quey` the command `report`."""
+    seconds = [name.split()[1] for name in COMMANDS if name.startswith(f"{command.name} ")]
+    if not arguments or not arguments[0].isalpha():
+        return
+    if suggestion := spelling_hint(arguments[0], seconds):
+        raise UserError(f"{command.name}: got {arguments[0]!r}; expected key=value{suggestion}")
 
 
 @output_may_be_closed()

@@ -41,6 +41,8 @@ Filter: TypeAlias = (
     Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any]]] | pc.Expression
 )
 
+_OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "in", "not in")
+
 # Rows of a file that are in memory at once.
 _FILE_BATCH = 65_536
 
@@ -167,10 +169,39 @@ def _guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc
         yield safe_path(unquote(action["path"])), guarantee
 
 
-def _expression(where: Filter | None) -> pc.Expression | None:
+def _scanner(source: ds.Dataset, table: str, where: Filter | None, **options: Any) -> ds.Scanner:
+    """A scan of the rows that satisfy a condition; no rows are read yet.
+
+    Raises:
+        LakeError: the condition is malformed, or does not fit the table's columns.
+    """
+    try:
+        return source.scanner(filter=_expression(where, source.schema), **options)
+    except (TypeError, ValueError, LookupError, pa.ArrowException) as error:
+        columns = ", ".join(f"{field.name} ({field.type})" for field in source.schema)
+        raise LakeError(
+            f"{table}: where={where!r}: expected (column, operator, value) triples with the "
+            f"columns {columns} and the operators {', '.join(_OPERATORS)}"
+        ) from error
+
+
+def _expression(where: Filter | None, schema: pa.Schema) -> pc.Expression | None:
     if where is None or isinstance(where, pc.Expression):
         return where
-    return pq.filters_to_expression(where) if where else None
+    if not where:
+        return None
+    is_group = isinstance(where[0][0], str)
+    groups = [where] if is_group else where
+    typed = [[_with_typed_values(triple, schema) for triple in group] for group in groups]
+    return pq.filters_to_expression(typed)
+
+
+def _with_typed_values(triple: Any, schema: pa.Schema) -> tuple[str, str, Any]:
+    """A triple; no values of `in` get the column's type, which Arrow cannot infer from none."""
+    column, operator, values = triple
+    if operator in ("in", "not in") and not len(values):
+        values = pa.array([], schema.field(column).type)
+    return column, operator, values
 
 
 def check_columns(table: str, columns: Sequence[str] | None) -> list[str] | None:
@@ -181,6 +212,8 @@ def check_columns(table: str, columns: Sequence[str] | None) -> list[str] | None
     """
     if columns is None:
         return None
+    if isinstance(columns, str):
+        raise LakeError(f"columns={columns!r}: expected a list of names")
     known = declaration(table).schema.names
     unknown = [name for name in columns if name not in known]
     if unknown:
@@ -204,7 +237,7 @@ def read(
     columns_read = check_columns(table, columns)
     source = dataset(root, table, version=version)
     with _named_where_gone(table, version):
-        return source.to_table(columns=columns_read, filter=_expression(where))
+        return _scanner(source, table, where, columns=columns_read).to_table()
 
 
 @contextmanager
@@ -240,13 +273,16 @@ def batches(
     """
     columns_read = check_columns(table, columns)
     source = dataset(root, table, version=version)
-    stream = source.to_batches(
+    scanner = _scanner(
+        source,
+        table,
+        where,
         columns=columns_read,
-        filter=_expression(where),
         batch_size=batch_size,
         batch_readahead=4,
         fragment_readahead=1,
     )
+    stream = scanner.to_batches()
 
     def with_rows() -> Iterator[pa.RecordBatch]:
         with _named_where_gone(table, version):

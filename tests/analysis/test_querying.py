@@ -26,18 +26,23 @@ def test_questions_about_the_numbers(report, capsys):
     assert "[]" in capsys.readouterr().out  # the runs
     assert report_query.main([f"out={report}", "SELECT 1 FROM report_numbers WHERE n > 1"]) == 0
     assert capsys.readouterr().out == "no rows\n"
+    assert report_query.main(["SELECT 1 FROM report_numbers", "--out", str(report)]) == 0
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["SELEC x"], "the query failed: .*SELEC"),
+        (["SELEC x"], "the query failed: .*'SELEC', not SELECT or WITH"),
+        (["COPY report_numbers TO 'x.csv'"], "the query failed: .*'COPY', not SELECT"),
+        (["DROP TABLE report_numbers"], "the query failed: .*'DROP', not SELECT"),
+        ([""], "the query failed: .*''"),
         (
             ["SELECT nope FROM report_numbers"],
             "the query failed: .*columns of report_numbers: paper",
         ),
         ([], "got 0 questions; expected: adnominal report query"),
         (["SELECT 1", "SELECT 2"], "got 2 questions"),
+        (["SELECT 1", "lake=lake"], "unknown setting 'lake'"),
         (["SELECT 1", "out=nowhere"], "out=nowhere: no report_numbers.parquet there"),
     ],
 )

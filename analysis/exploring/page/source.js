@@ -191,7 +191,8 @@ class StaticSource {
   }
 
   async help(role, word) {
-    return { nearest: await this.nearest(role, word), hints: await this.hints(role, word) };
+    const hints = await this.hints(role, word);
+    return { nearest: hints.length ? [] : await this.nearest(role, word), hints };
   }
 
   // What may have been meant: the other role, a plural, or a pair.
@@ -202,7 +203,9 @@ class StaticSource {
       const [adjective, noun] = parts.slice(-2);
       if (!await this.entry("adjective", adjective)) return [];
       const nouns = await this.knownForms("noun", [noun, ...singulars(noun)]);
-      return nouns.map((one) => ({ text: `${adjective} ${one} is a pair`, adjective, noun: one }));
+      return nouns.map((one) => ({
+        text: `${adjective} ${one} is an adjective and a noun: show the pair`, adjective, noun: one,
+      }));
     }
     const other = partnerOf(role);
     const found = [];
@@ -309,19 +312,21 @@ function differences(first, second, query, floor) {
   const [firstTotal, secondTotal] = [total(first), total(second)];
   const unsorted = { ...query, sort_corpus: "" };
   const [one, other] = [merge(first, unsorted, floor), merge(second, unsorted, floor)];
-  const rows = [...new Set([...one.keys(), ...other.keys()])].map((word) => {
+  const reachesFloor = (word) => [one, other].some((side) => side.has(word) && side.get(word).most >= floor);
+  const words = [...new Set([...one.keys(), ...other.keys()])].filter(reachesFloor);
+  const rows = words.map((word) => {
     const [left, right] = [one.get(word), other.get(word)];
     const [leftRow, rightRow] = [left ? left.row : null, right ? right.row : null];
     return {
       word,
-      first: leftRow ? leftRow[query.measure] : null, first_count: leftRow ? leftRow.count : 0,
-      second: rightRow ? rightRow[query.measure] : null, second_count: rightRow ? rightRow.count : 0,
+      first: leftRow ? leftRow[query.measure] : null, first_count: left ? left.sum : 0,
+      second: rightRow ? rightRow[query.measure] : null, second_count: right ? right.sum : 0,
       difference: leftRow && rightRow ? leftRow[query.measure] - rightRow[query.measure] : null,
       contrast: contrast(left ? left.sum : 0, right ? right.sum : 0, firstTotal, secondTotal),
       block: leftRow && rightRow ? "both" : leftRow ? "first" : "second",
       class: partner === "adjective" ? (leftRow || rightRow).class : "",
     };
-  }).filter((row) => Math.max(row.first_count, row.second_count) >= floor);
+  });
   return rows.sort((a, b) => b.contrast - a.contrast || (a.word < b.word ? -1 : 1));
 }
 

@@ -112,7 +112,8 @@ function sketch(query, answer) {
 function similarLink(query) {
   if (!source.similar) return [];
   const address = addressOf({ role: query.role, word: query.word, corpus: query.corpus, similar: "true" });
-  return [" ", node("a", { href: address }, `${query.role}s with similar collocates`), "."];
+  const plural = query.role === "noun" ? "Nouns" : "Adjectives";
+  return [" ", node("a", { href: address }, `${plural} with similar collocates`), "."];
 }
 
 function similarView(query, answer) {
@@ -128,8 +129,8 @@ function similarView(query, answer) {
     { text: "bar of the similarity", isHidden: true, kind: "wide", cell: (row) => bar(row.similarity) },
     { text: "similarity", kind: "number", definition: definitions.similarity, sorted: "descending",
       value: (row) => row.similarity, cell: (row) => node("td", { class: "number" }, number(row.similarity, "cosine")) },
-    { text: "shared", kind: "number", definition: "The number of collocates of both words, among the 1,000 strongest of each.",
-      value: (row) => row.shared, cell: (row) => node("td", { class: "number" }, number(row.shared)) },
+    { text: "shared", kind: "number wide", definition: "The number of collocates of both words, among the 1,000 strongest of each.",
+      value: (row) => row.shared, cell: (row) => node("td", { class: "number wide" }, number(row.shared)) },
     textColumn("strongest shared collocates: compare", compare),
   ];
   return [heading, node("p", { class: "note" }, `In ${answer.corpus}. `,
@@ -145,8 +146,8 @@ function differenceColumns(query, sides, block, most) {
     const word = block === "second" ? secondWord : query.word;
     return query.role === "noun" ? pairLink(row.word, word, row.word) : pairLink(word, row.word, row.word);
   };
-  const side = (name, text, kind = "number") => ({
-    text, kind, definition: `${measures[query.measure]} with ${text}. ${definitions[query.measure]}`,
+  const side = (name, sideName, kind, text = sideName) => ({
+    text, kind, definition: `${measures[query.measure]} with ${sideName}. ${definitions[query.measure]}`,
     value: (row) => row[name],
     cell: (row) => node("td", { class: kind }, number(row[name], query.measure)),
   });
@@ -160,7 +161,7 @@ function differenceColumns(query, sides, block, most) {
   };
   const word = { text: partner, value: (row) => row.word, cell: (row) => node("th", { scope: "row" }, link(row)) };
   if (block !== "both") {
-    return [word, side(block, measures[query.measure], "number wide"), count(`${block}_count`, "count"), contrast];
+    return [word, side(block, sides[block === "first" ? 0 : 1], "number wide", measures[query.measure]), count(`${block}_count`, "count"), contrast];
   }
   return [word,
     { text: "difference", kind: "number", definition: definitions.difference, value: (row) => row.difference,
@@ -202,8 +203,11 @@ function difference(query, answer) {
     name: row.word, value: row.difference, text: number(row.difference, query.measure),
   })), `${title}: differences of ${measures[query.measure]}; the table has the same values`);
   const address = source.address && source.address("rows.tsv", query);
+  const corpora = Object.keys(source.about.corpora);
+  const note = query.corpus || corpora.length < 2 ? ""
+    : " Counts and contrasts are those of all corpora, measures those of the corpus where they are greatest.";
   return [node("h2", {}, title), node("p", { class: "note" }, ...floorNote(query, answer),
-      " The strongest contrasts come first."),
+      ` The strongest contrasts come first.${note}`),
     tools(`${query.word}-${query.other || query.other_corpus}`, answer.rows, chart, address),
     node("div", { class: "blocks" }, ...blocks),
     ...(lines.length ? [node("h3", {}, `Differences of ${measures[query.measure]}`), chart] : []),

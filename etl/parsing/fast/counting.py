@@ -98,7 +98,7 @@ def count_texts(texts: Iterable[str]) -> pa.Table:
     counter = TextCounter(CLEAN)
     for place, text in enumerate(texts):
         if not isinstance(text, str):
-            raise UserError(f"text {place}: got a {type(text).__name__}; expected a string")
+            raise UserError(f"text {place}: got {type(text).__name__}; expected a string")
         for event in text_events(f"text {place}", text, sample_of(text)):
             if isinstance(event, Rejected):
                 raise UserError(f"text {place} cannot be read ({event.reason}): {event.sample}")

@@ -365,7 +365,7 @@ def test_heads_of_columns_sort_and_define_their_measure(page, address):
     [
         ("word=wooden", "wooden is an adjective: show its nouns", "Nouns of “wooden”"),
         ("word=doors", "doors is a form of door", "Adjectives of “door”"),
-        ("word=old+keys", "old key is a pair", "old key"),
+        ("word=old+keys", "old key is an adjective and a noun: show the pair", "old key"),
         ("word=key&other=doors", "doors is a form of door", "“key” compared with “door”"),
     ],
 )
@@ -378,7 +378,7 @@ def test_a_failed_search_opens_what_was_meant(page, address, search, hint, title
 
 def test_words_with_similar_collocates_are_a_view(page, served):
     page.goto(f"{served}#word=key")
-    page.get_by_role("link", name="nouns with similar collocates").click()
+    page.get_by_role("link", name="Nouns with similar collocates").click()
     sync_api.expect(page.locator("#result h2")).to_have_text("Nouns similar to “key”")
     assert words(page) == ["name", "door"]
     page.locator("select[name=corpus]").select_option("web")

@@ -118,6 +118,7 @@ def test_predicative_pairs_are_a_column_where_they_were_counted(tmp_path):
     assert predicative == [("old", 7), ("new", 0)]
     answer = sketches.collocates(Query("adjective", "old", corpus="web"))
     assert [row["predicative"] for row in answer["rows"]] == [2]
+    assert sketches.collocates(Query("noun", "kye"))["nearest"] == ["key"]
 
 
 @pytest.mark.parametrize(
@@ -209,8 +210,14 @@ def test_the_floor_of_a_difference_applies_to_either_side(sketches):
         ("second", "public", None, 8, None),
     ]
     # A corpus whose count reaches the floor is preferred to one with a greater measure.
-    rows = sketches.difference(Query("noun", "key", other="door", floor=3))["rows"]
-    assert [row["second_count"] for row in rows if row["word"] == "wooden"] == [7]
+    query = Query("noun", "key", other="door", floor=3)
+    rows_of_all = {row["word"]: row for row in sketches.difference(query)["rows"]}
+    in_news = {
+        row["word"]: row for row in sketches.difference(replace(query, corpus="news"))["rows"]
+    }
+    assert rows_of_all["wooden"]["second"] == in_news["wooden"]["second"]
+    # The counts are sums, as in the contrast.
+    assert [rows["wooden"]["second_count"] for rows in (rows_of_all, in_news)] == [9, 7]
 
 
 def test_a_word_is_compared_in_two_corpora(sketches):
@@ -231,7 +238,7 @@ def test_a_word_is_compared_in_two_corpora(sketches):
         ("adjective", "Key", [("key is a noun: show its adjectives", "key")]),
         ("noun", "doors", [("doors is a form of door", "door")]),
         ("adjective", "doors", [("doors is a form of door", "door")]),
-        ("noun", "Old Keys", [("old key is a pair", "old key")]),
+        ("noun", "Old Keys", [("old key is an adjective and a noun: show the pair", "old key")]),
         ("noun", "old zebra", []),
         ("noun", "wodden key", []),
         ("noun", "zyx", []),
@@ -244,6 +251,7 @@ def test_a_failed_search_says_what_may_have_been_meant(sketches, role, word, hin
         for hint in answer["hints"]
     ]
     assert targets == hints and not answer["rows"]
+    assert not (answer["hints"] and answer["nearest"])
 
 
 def test_for_an_unknown_word_similar_words_are_suggested(sketches):

@@ -135,6 +135,9 @@ WRONG_COMMANDS = [
     ("completion tcsh", "expected one of bash, zsh, fish"),
     # Names of commands and settings
     ("expore", "did you mean 'explore'"),
+    ("--verson", "did you mean '--version'"),
+    ("report quey", "did you mean 'query'"),
+    ("explore lake={folder}/lake noun=key measure=PMI", "did you mean 'pmi'"),
     ("finetune conf/training/adept.yaml", "did you mean 'train'"),
     ("knowledge", "did you mean 'import knowledge'"),
     ("lake", "expected one of list, show, history"),

@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -79,6 +80,9 @@ def test_replace_leaves_other_partitions_alone(root):
         ([("test", "=", "ordering"), ("edition", "=", "mine")], ["a", "b"]),
         ([("test", "=", "negation")], ["c"]),
         (pc.field("test") != "negation", ["a", "b"]),
+        ([("unit", "in", [])], []),
+        ([("group", "not in", [])], ["a", "b", "c"]),
+        ([[("group", "in", [])], [("item_id", "=", "b")]], ["b"]),
     ],
 )
 def test_filters_on_columns_of_every_type(root, where, item_ids):
@@ -125,6 +129,29 @@ def test_reading_takes_filters_and_columns(root):
     assert arrow.read(root, "amod_pairs", where=[]).num_rows == 3
     with pytest.raises(LakeError, match="no column verb; it has corpus, adjective, noun, count"):
         arrow.read(root, "amod_pairs", columns=["verb", "noun"])
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        [("nuon", "=", "key")],
+        [("nuon", "in", [])],
+        [("noun", "~", "key")],
+        [("noun", "=", 5)],
+        [("noun", "=")],
+        ("noun", "=", "key"),
+        5,
+        pc.field("nuon") == "key",
+    ],
+)
+def test_a_condition_that_does_not_fit_the_table_is_an_error(root, where):
+    arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
+    expected = re.escape("(column, operator, value) triples with the columns corpus (string), ")
+    for read in (arrow.read, arrow.batches):
+        with pytest.raises(LakeError, match=expected):
+            read(root, "amod_pairs", where=where)
+    with pytest.raises(LakeError, match="columns='noun': expected a list of names"):
+        arrow.read(root, "amod_pairs", columns="noun")
 
 
 def test_rows_are_read_in_batches_of_limited_size(root):
