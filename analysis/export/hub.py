@@ -41,7 +41,7 @@ def check_login(name: str) -> None:
         raise UserError(f"push={name}: no token of the hub here; {_LOG_IN}")
     try:
         user = HfApi().whoami()["name"]
-    except HTTPError as error:
+    except (HTTPError, OSError) as error:  # an OSError in offline mode
         status = getattr(getattr(error, "response", None), "status_code", None)
         if status in (401, 403):
             raise UserError(f"push={name}: the hub refuses the stored token; {_LOG_IN}") from error

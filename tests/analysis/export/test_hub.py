@@ -156,6 +156,14 @@ def test_without_a_token_that_the_hub_accepts_nothing_is_exported(
     assert not hub.created
 
 
+def test_offline_mode_fails_before_the_export(small_lake, tmp_path, hub, monkeypatch):
+    monkeypatch.setenv("TRANSFORMERS_OFFLINE", "1")
+    result = export(small_lake, tmp_path / "out", hub.address)
+    assert result.returncode == 1
+    assert "push=jane/mine: the hub does not answer" in result.stderr.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_hub_that_does_not_answer_fails_before_the_export(small_lake, tmp_path, hub):
     hub.server_close()
     result = export(small_lake, tmp_path / "out", hub.address)
