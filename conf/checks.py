@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Any
+from urllib.parse import urlsplit
 
 from adnominal.conf import UserError
 
@@ -35,3 +36,12 @@ def check_default(settings: Any, names: Sequence[str], reason: str) -> None:
         is_default = not value if field.default is MISSING else value == field.default
         if field.name in names and not is_default:
             raise UserError(f"{field.name}= {reason}")
+
+
+def check_no_password(name: str, address: str | None) -> None:
+    """Raise `UserError` for an address with a password, which would be stored with the settings."""
+    if address and urlsplit(address).password is not None:
+        raise UserError(
+            f"{name}=: expected an address without a password, which would be stored; PGPASSWORD "
+            "and MLFLOW_TRACKING_PASSWORD are read from the environment"
+        )

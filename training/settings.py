@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from adnominal.conf import UserError, setting
-from adnominal.conf.checks import check_distinct, check_minimum
+from adnominal.conf.checks import check_distinct, check_minimum, check_no_password
 from adnominal.training.argument_lists import RENAMED, SET_BY_US
 from adnominal.training.arguments import PassedArguments
 
@@ -121,6 +121,9 @@ class Recorded:
         identity=False,
     )
     run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
+
+    def __post_init__(self) -> None:
+        check_no_password("tracking", self.tracking)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +253,7 @@ class _Training(Recorded, PassedArguments):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_minimum(self, 1, "batch_size", "per_device_train_batch_size", "trials")
         check_minimum(self, 1, "gradient_accumulation_steps", "per_device_eval_batch_size")
         check_minimum(self, 1, "max_length", "dry_run", "devices")

@@ -24,6 +24,7 @@ class _TableTexts(Answering):
     item: str | None = setting(None, help="column of item ids; by default the known one or item_id")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.second is not None and self.first is None:
             raise UserError(f"second={self.second}: expected first= with it")
 

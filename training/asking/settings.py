@@ -160,6 +160,7 @@ class Settings(Recorded, _Items, _Model):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_minimum(self, 1, "batch_size", "limit", "max_gen_toks", "num_concurrent")
         check_minimum(self, 0, "temperature", "price_in", "price_out")
         check_distinct(self, "templates", "verbalisers", "tables")
