@@ -139,6 +139,8 @@ def pair(
 ) -> Pair:
     """Counts, ranks, association and at most `examples` sentences of a pair, by corpus.
 
+    A pair that is unknown is looked up in lower case.
+
     Raises:
         UserError: no corpus has the pair (words that occur with either word are listed), or the
             lake has no pairs.
@@ -148,6 +150,8 @@ def pair(
 
     root = os.fspath(lake)
     facts = find_pair(root, adjective, noun, examples)
+    if facts is None:
+        facts = find_pair(root, adjective.lower(), noun.lower(), examples)
     if facts is None:
         raise UserError(missing_pair(root, adjective, noun))
     return facts

@@ -161,6 +161,7 @@ def test_a_pair_has_the_numbers_that_why_prints(lake):
     (example,) = pair.examples.to_pylist()
     assert example["document"] == "http://example.org/1"
     assert adnominal.pair("public", "key", lake=lake).examples.num_rows == 0
+    assert adnominal.pair("Public", "KEY", lake=lake).noun == "key"
 
 
 def test_a_pair_without_association_has_counts(tmp_path):
