@@ -12,6 +12,7 @@ are never decoded. A task returns its rejected lines as rows of counts.
 import json
 import math
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -185,7 +186,7 @@ def release_of(file: InputFile) -> str:
     """
     try:
         with open_input(file.path) as lines:
-            first = lines.readline(1 << 16).decode("utf-8", "replace").rstrip("\r\n")
+            first = lines.readline(1 << 16).decode("utf-8-sig", "replace").rstrip("\r\n")
     except Unreadable as error:
         raise UserError(f"conceptnet={file.path}: {error.reason}") from error
     if first == HEADER_4:
@@ -270,7 +271,7 @@ def _parse_units(
         for lines in _lines(unit):
             unit_edges: list[Edge] = []
             for line in lines:
-                line = line.rstrip(b"\r")
+                line = line.rstrip(b"\r").removeprefix(BOM_UTF8)
                 if not line:
                     continue
                 edge, reason = parse(line)

@@ -1,5 +1,6 @@
 import gzip
 import json
+from codecs import BOM_UTF8
 from collections import Counter
 from pathlib import Path
 
@@ -167,6 +168,18 @@ def test_a_nul_character_does_not_hide_the_file_of_a_sample(spark, tmp_path):
     assert row["sample"] == "a.csv: one\ufffdcolumn"
 
 
+def test_a_byte_order_mark_is_no_part_of_a_line(tmp_path):
+    assertions = tmp_path / "cn.csv"
+    assertions.write_bytes(BOM_UTF8 + GOOD["without"].encode())
+    table = tmp_path / "cn.tsv"
+    table.write_bytes(BOM_UTF8 + conceptnet.HEADER_4.encode() + b"\nHasA\tcat\tfur\t2\t5\n")
+    for path, parse_line in ((assertions, conceptnet.parse_5), (table, conceptnet.parse_4)):
+        (file,) = list_inputs([str(path)])
+        (batch,) = conceptnet._parse_units(list(units(file, "lines", 1 << 20)), parse_line)
+        (edge,) = batch.to_pylist()
+        assert (edge["uri"][:3], edge["reason"]) == ("/a/", None)
+
+
 def test_each_edge_is_kept_once_in_any_order_and_partitioning(spark, tmp_path):
     weak = line("HasA", "/c/en/cat", "/c/en/tail", weight=0.5, surfaceText="[[a cat]] has [[tail]]")
     strong = line("HasA", "/c/en/cat", "/c/en/tail", weight=3)
@@ -194,6 +207,8 @@ def test_the_release_is_recognised_by_the_first_line(tmp_path):
     plain = GOOD["without"].encode()
     assert release("a.csv", plain) == "5" and release("a.csv.gz", gzip.compress(plain)) == "5"
     assert release("four.tsv", conceptnet.HEADER_4.encode() + b"\r\n") == "4"
+    assert release("mark.csv", BOM_UTF8 + plain) == "5"
+    assert release("mark.tsv", BOM_UTF8 + conceptnet.HEADER_4.encode() + b"\n") == "4"
     # The first bytes decide on the compression, not the name.
     assert release("b.csv", gzip.compress(plain)) == release("c.gz", plain) == "5"
     with pytest.raises(UserError, match=r"d\.csv:1: got 'a,b'; expected an assertion of Concept"):
