@@ -115,7 +115,7 @@ class WordNet:
             return []
         try:
             # 3.0 is ASCII; other versions are read as UTF-8, as NLTK does.
-            return _read(self.folder, name).decode("utf-8").replace("\r\n", "\n").split("\n")
+            return _read(self.folder, name).decode("utf-8-sig").replace("\r\n", "\n").split("\n")
         except _UNREADABLE as error:
             raise UserError(f"{self.place}: {name} cannot be read: {error}") from error
 
@@ -258,11 +258,18 @@ def tables(wordnet: WordNet) -> dict[str, pa.Table]:
 
 
 def lemmas(wordnet: WordNet) -> pa.Table:
-    """Rows of table ``wordnet_lemmas``, sorted; adjectives include satellites."""
-    rows = sorted(
-        (_with_spaces(lemma), pos) for pos in POS for lemma in wordnet.reader.all_lemma_names(pos)
-    )
-    return _table("wordnet_lemmas", rows)
+    """Rows of table ``wordnet_lemmas``, sorted; adjectives include satellites.
+
+    Raises:
+        UserError: a file without words, as a copy that failed leaves it.
+    """
+    rows: list[tuple[str, str]] = []
+    for pos, name in POS.items():
+        words = [_with_spaces(lemma) for lemma in wordnet.reader.all_lemma_names(pos)]
+        if not words:
+            raise UserError(f"{wordnet.place}: index.{name} has no words; the file is damaged")
+        rows += [(word, pos) for word in words]
+    return _table("wordnet_lemmas", sorted(rows))
 
 
 def exceptions(wordnet: WordNet) -> pa.Table:

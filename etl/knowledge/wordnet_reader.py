@@ -73,8 +73,6 @@ class Reader(WordNetCorpusReader):  # type: ignore[misc]
                     if synset.name() not in nouns.lemmas:
                         nouns.lemmas[synset.name()] = _lemmas(synset)
                         nouns.hypernyms[synset.name()] = _hypernyms(synset)
-        if not nouns.synsets:
-            raise UserError(f"{self._wordnet.place}: index.noun has no nouns; the file is damaged")
         return nouns
 
     def _synsets(self, noun: str) -> list[Synset]:
@@ -118,9 +116,13 @@ class Reader(WordNetCorpusReader):  # type: ignore[misc]
             raise self._fault(file, line, f"not {kind} in WordNet's format") from error
 
     def _fault(self, file: str, start: str, problem: str) -> UserError:
-        """The error for the last line of a file that begins with `start`."""
+        """The error for the last line of a file that begins with `start`, perhaps after a tab."""
         lines = self._wordnet.lines(file)
-        number = max(number for number, line in enumerate(lines, 1) if line.startswith(start))
+        number = max(
+            number
+            for number, line in enumerate(lines, 1)
+            if line.startswith(start) or line.split()[:1] == [start]
+        )
         return UserError(
             f"{self._wordnet.place}: {file}:{number}: {problem}; the file is damaged or not of one "
             "release with the others"

@@ -29,6 +29,7 @@ from adnominal.etl.lake.errors import (
 )
 from adnominal.etl.lake.handles import retry_if_vacuumed, safe_path, transaction_version
 from adnominal.etl.lake.schema import differences, named_types, partition_text, stored_columns
+from adnominal.etl.lake.staging import listing
 from adnominal.etl.lake.storage import filesystem, table_uri
 
 # Features that leave a table readable as plain Parquet files by the list of active files.
@@ -183,6 +184,9 @@ def open_table(
     """
     if version is not None and version < 0:
         raise LakeError(f"version={version} of {table_spec.name}: expected 0 or more")
+    # Asked for a later version, delta-rs searches for each one up to it: minutes for a date.
+    if version is not None and 0 <= _newest_version(uri) < version:
+        raise _no_version(uri, table_spec, version)
     try:
         handle = retry_if_vacuumed(lambda: DeltaTable(uri, version=version))
     except TableNotFoundError:
@@ -192,10 +196,6 @@ def open_table(
     except DeltaError as error:
         if (reason := storage_failure(error)) is not None:
             raise LakeFailed(f"{table_spec.name}: {reason}") from error
-        if version is not None:
-            newest = open_table(uri, table_spec)
-            if newest is not None and version > newest.version():
-                raise _no_version(uri, table_spec, version) from None
         text = " ".join(str(error).split())
         remark = (
             " (tables with column mapping are not supported)" if "olumn mapping" in text else ""
@@ -233,6 +233,13 @@ def existing_table(
     if handle is None:
         raise missing_table(root, table_spec)
     return handle
+
+
+def _newest_version(uri: str) -> int:
+    """The newest version in the names of the log's files; -1 if there are none."""
+    names = (info.path for info in listing(filesystem(uri), actions.LOG))
+    matches = (actions.LOG_FILE.search(name) for name in names)
+    return max((int(match[1]) for match in matches if match), default=-1)
 
 
 def _no_version(uri: str, table_spec: Table, version: int) -> LakeError:

@@ -5,6 +5,7 @@ declared, and each file exists with the size, rows, columns and bounds that the 
 footers are read, not contents.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from adnominal.etl.lake.columns import Table
 from adnominal.etl.lake.errors import LakeError
 from adnominal.etl.lake.schema import differences, named_types, stored_columns
 from adnominal.etl.lake.staging import MARKERS, listing, written_by
-from adnominal.etl.lake.storage import filesystem, table_uri
+from adnominal.etl.lake.storage import filesystem, local_path, table_uri
 from adnominal.etl.lake.tables import TABLES
 from adnominal.etl.lake.upkeep import data_files
 
@@ -93,9 +94,15 @@ def unknown_tables(root: str) -> list[str]:
 
     Another version wrote them, or another program. Every command leaves them alone.
     """
-    return [
-        name for name in undeclared_entries(root) if DeltaTable.is_deltatable(table_uri(root, name))
-    ]
+    return [name for name in undeclared_entries(root) if _has_log(table_uri(root, name))]
+
+
+def _has_log(uri: str) -> bool:
+    """Whether a Delta table is at `uri`; delta-rs fails at a file and at a forbidden folder."""
+    path = local_path(uri)
+    if path is not None and not os.path.isdir(path / LOG):
+        return False
+    return bool(DeltaTable.is_deltatable(uri))
 
 
 def _log_faults(files: pa_fs.FileSystem) -> tuple[list[str], int]:

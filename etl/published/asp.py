@@ -18,6 +18,7 @@ also be named ``fine_tuning``.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -410,6 +411,8 @@ def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold
         step = (larger - smaller) / 39
         larger, smaller = smaller + 30 * step, smaller + 10 * step
     z = round(80 + 40 * (alpha - smaller) / (larger - smaller), 6)
+    if not all(map(math.isfinite, (alpha, larger, smaller, z))):
+        raise ValueError("a number that is too large")
     is_judged = (test, polarity) in gold.thresholds
     if not label and is_judged:
         label = labels.name(gold.entails(test, polarity, z))

@@ -4,6 +4,7 @@ import gzip
 import pickle
 import shutil
 import warnings
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import nltk
@@ -165,9 +166,9 @@ def test_nltk_data_in_the_environment_is_searched(folder):
     assert process.stdout.strip() == str(folder)
 
 
-def test_files_are_read_through_links_and_with_any_line_ends(folder, tmp_path, small_wordnet):
+def test_files_are_read_through_links_and_as_saved_on_windows(folder, tmp_path, small_wordnet):
     for file in folder.iterdir():
-        content = file.read_bytes().replace(b"\n", b"\r\n")
+        content = BOM_UTF8 + file.read_bytes().replace(b"\n", b"\r\n")
         copy = tmp_path / "files" / file.name
         copy.parent.mkdir(exist_ok=True)
         copy.write_bytes(content)
@@ -245,8 +246,10 @@ def test_a_missing_wordnet_and_other_versions_are_reported(
             r"index\.noun:7: data\.noun has no",
         ),
         ("index.adv", "well r 1 1", "well r 1", r"index\.adv:2: not an entry"),
-        ("index.noun", None, " no entries", r"index\.noun has no nouns; the file is damaged"),
+        ("index.noun", None, " no entries", r"index\.noun has no words; the file is damaged"),
+        ("index.adj", None, "", r"index\.adj has no words; the file is damaged"),
         ("noun.exc", "teeth tooth", "teeth", r"noun\.exc:3: the form 'teeth' without a lemma"),
+        ("noun.exc", "teeth tooth", "\tteeth", r"noun\.exc:3: the form 'teeth' without a lemma"),
     ],
 )
 def test_damaged_files_are_reported_with_their_line(tmp_path, file, old, new, message):

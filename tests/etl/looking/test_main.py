@@ -104,6 +104,7 @@ def test_a_lake_of_undeclared_tables_alone_can_be_listed(undeclared_table, tmp_p
     root.mkdir()
     undeclared_table.rename(root / "listed_counts")
     (root / "notes").mkdir()
+    (root / "README.txt").touch()
     assert main(["list", f"lake={root}"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["table", "listed_counts"]
@@ -327,6 +328,7 @@ def test_export_without_rows_fails(call, tmp_path):
         (["show", "sentences"], "no table sentences in lake="),
         (["show", "amod_pairs", "limit=0"], "limit=0: expected 1 or more"),
         (["show", "amod_pairs", "version=7"], "no version 7; expected 0 to 0"),
+        (["show", "amod_pairs", f"version={10**20}"], f"no version {10**20}; expected 0 to 0"),
         (["show", "amod_pairs", "format=tsv"], "unknown setting 'format'"),
         (["show", "amod_pairs", "where=verb = 1"], "No field named verb"),
         (["show", "amod_pairs", "where=count >"], "amod_pairs: the query failed"),

@@ -56,6 +56,16 @@ def test_a_release_gives_items_splits_and_drops(tmp_path):
     assert list(reading.dropped) == [("asp_entailment", "not of the form of ordering")]
 
 
+@pytest.mark.parametrize("numbers", [("120", "9" * 400), ("9" * 400, "130")])
+def test_a_number_beyond_floats_drops_the_row(tmp_path, numbers):
+    premise = f"A ${numbers[0]} mirror is expensive. A $80 mirror is cheap."
+    row = [premise, f"A ${numbers[1]} mirror is very expensive."]
+    write(tmp_path, "DegreeEstimation/booster.csv", ["premise", "hypothesis"], [row])
+    reading = read(tmp_path)
+    assert list(reading.dropped) == [("asp_degree", "a number that is too large")]
+    assert not reading.tables
+
+
 def test_a_discarded_row_of_the_training_part_is_not_tested(tmp_path):
     premise = "A 120°C oven is hot. A 80°C oven is cold."
     discarded = [premise, "A 120°C room is hot."]
