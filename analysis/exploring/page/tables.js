@@ -28,7 +28,8 @@ function node(name, attributes = {}, ...children) {
 function number(value, measure = "count") {
   if (value === null || value === undefined) return "–";
   if (measure === "count") return value.toLocaleString("en");
-  return measure === "per_million" ? value.toFixed(1) : value.toFixed(2);
+  const decimals = ["per_million", "contrast"].includes(measure) ? 1 : 2;
+  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
 function pairLink(adjective, noun, text) {

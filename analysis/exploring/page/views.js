@@ -157,7 +157,7 @@ function differenceColumns(query, sides, block, most) {
   });
   const contrast = {
     text: "contrast", kind: "number", definition: definitions.contrast, sorted: "descending",
-    value: (row) => row.contrast, cell: (row) => node("td", { class: "number" }, row.contrast.toFixed(1)),
+    value: (row) => row.contrast, cell: (row) => node("td", { class: "number" }, number(row.contrast, "contrast")),
   };
   const word = { text: partner, value: (row) => row.word, cell: (row) => node("th", { scope: "row" }, link(row)) };
   if (block !== "both") {

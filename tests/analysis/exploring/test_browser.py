@@ -403,6 +403,14 @@ def test_the_words_of_a_pair_are_marked_in_its_sentences(page, address):
     assert max(lefts) - min(lefts) <= 1
 
 
+def test_numbers_are_written_in_one_style(page, served):
+    page.goto(served)
+    page.wait_for_selector("#result[aria-busy=false] > *")
+    values = [["count", 1202], ["per_million", 1202.55], ["contrast", 3300], ["pmi", -0.4]]
+    texts = page.evaluate("all => all.map(([name, value]) => number(value, name))", values)
+    assert texts == ["1,202", "1,202.6", "3,300.0", "-0.40"]
+
+
 def test_the_nearest_adjective_and_noun_are_marked(page, served):
     page.goto(served)
     page.wait_for_selector("#result[aria-busy=false] > *")
