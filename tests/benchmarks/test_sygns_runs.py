@@ -31,7 +31,7 @@ def test_what_is_not_run_has_its_command_and_cost():
         score: [0.5] for score in experiments()["sygns-embedded-vf-gru"].scores
     }
     text = section(done)
-    left = ["vf-transformer", "fol-transformer", "fol-gru", "drs-transformer", "drs-gru"]
+    left = ["vf-transformer", "fol-transformer", "drs-transformer", "fol-gru", "drs-gru"]
     parts = ",".join(f"sygns-embedded-{name}" for name in left)
     hours = sum(experiments()[f"sygns-embedded-{name}"].hours for name in left)
     assert f"- Embedded quantifiers (table 10): `{parts}` (about {hours:.1f} CPU hours)" in text
