@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from adnominal.conf import UserError
 
-_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def first_line(message: object) -> str:
@@ -40,7 +40,7 @@ def decoding_fault(file: Path) -> str:
     position = 0
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
-            if number == 1 and line.startswith(_UTF_16_MARKS):
+            if number == 1 and line.startswith(UTF_16_MARKS):
                 return "UTF-16; save it as UTF-8"
             try:
                 line.decode()

@@ -5,14 +5,12 @@ import sys
 from collections.abc import Sequence
 
 from adnominal import conf
-from adnominal.conf import UserError
+from adnominal.conf import HELP_WORDS, UserError
 from adnominal.conf.commandline.commands import COMMANDS, Command, lookup
 from adnominal.conf.commandline.completion import candidates, script
 from adnominal.conf.help import spelling_hint
 from adnominal.conf.hints import hint_for_command
 from adnominal.conf.output import output_may_be_closed
-
-_HELP = ("--help", "-h", "help")
 
 
 def help_text() -> str:
@@ -78,7 +76,7 @@ def _check_second_word(command: Command, arguments: Sequence[str]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words and words[0] in _HELP:
+    if words and words[0] in HELP_WORDS:
         print(help_text(), end="")
         return 0
     if words and words[0] in ("--version", "-V"):

@@ -7,7 +7,7 @@ import csv
 import re
 from codecs import BOM_UTF8
 
-from adnominal.conf.texts import json_value
+from adnominal.conf.texts import UTF_16_MARKS, json_value
 from adnominal.etl.corpora.dialects import parsed_dialect
 from adnominal.etl.corpora.files import open_input
 
@@ -26,7 +26,6 @@ _JSON_ARRAY = re.compile(rb"(?:\[\s*)+(?:\{\s*\"|\"(?:[^\"\\]|\\.)*\"\s*[,\]])")
 _MARKUP = re.compile(rb"<(?:\?xml|!doctype|!--|html|[a-z][\w:.-]*(?:\s[^<>]*)?/?>)", re.IGNORECASE)
 _CERTAIN_MARKUP = (b"<?xml", b"<!doctype", b"<html")
 _BINARY = {b"%PDF-": "PDF", b"{\\rtf": "RTF", b"\xd0\xcf\x11\xe0": "a document of Word"}
-_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LINES_LOOKED_AT = 20
 _COLUMN_NAME = re.compile(r"[A-Za-z_][\w-]*(?:[ ./][\w-]+){0,2}")
 # Prose has commas too, so of a table with commas one of its columns must have a usual name.
@@ -76,7 +75,7 @@ def refusal_of(head: bytes) -> str | None:
             f"looks like a parsed corpus in the layout {dialect.name}, which source=text would "
             f"read as prose; write source={SOURCE_OF[dialect.name]}"
         )
-    if head.startswith(_UTF_16_MARKS):
+    if head.startswith(UTF_16_MARKS):
         return "is UTF-16; save it as UTF-8"
     kind = next((name for mark, name in _BINARY.items() if content.startswith(mark)), None)
     if kind is None and (_JSON_ARRAY.match(content) or re.match(rb"\{\s*\n\s*\"", content)):

@@ -18,10 +18,12 @@ with a blank line and ``# newdoc<TAB>url = URL<TAB>s3 = PATH``; a sentence with 
 
 import itertools
 import re
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from adnominal.conf.texts import UTF_16_MARKS
 
 COLUMN_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 COLUMNS = len(COLUMN_NAMES)
@@ -177,7 +179,7 @@ def detect(head: bytes) -> Dialect:
     counts for DepCC, any other row with a valid id for CoNLL-U; damaged rows do not count. Raises
     `UnknownDialect` if no row can be read.
     """
-    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+    if head.startswith(UTF_16_MARKS):
         raise UnknownDialect("UTF-16; save it as UTF-8")
     lines = _lines(head)
     rows = _rows(lines)
