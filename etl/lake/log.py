@@ -185,7 +185,7 @@ def open_table(
     if version is not None and version < 0:
         raise LakeError(f"version={version} of {table_spec.name}: expected 0 or more")
     # Asked for a later version, delta-rs searches for each one up to it: minutes for a date.
-    if version is not None and 0 <= _newest_version(uri) < version:
+    if version is not None and _is_after_newest(uri, version):
         raise _no_version(uri, table_spec, version)
     try:
         handle = retry_if_vacuumed(lambda: DeltaTable(uri, version=version))
@@ -235,11 +235,14 @@ def existing_table(
     return handle
 
 
-def _newest_version(uri: str) -> int:
-    """The newest version in the names of the log's files; -1 if there are none."""
-    names = (info.path for info in listing(filesystem(uri), actions.LOG))
-    matches = (actions.LOG_FILE.search(name) for name in names)
-    return max((int(match[1]) for match in matches if match), default=-1)
+def _is_after_newest(uri: str, version: int) -> bool:
+    """Whether the version is later than all in the names of the log's files, if it has any."""
+    files = filesystem(uri)
+    if files.get_file_info(f"{actions.LOG}/{version:020}.json").is_file:
+        return False  # the usual case, without a listing of the log
+    matches = (actions.LOG_FILE.search(info.path) for info in listing(files, actions.LOG))
+    newest = max((int(match[1]) for match in matches if match), default=version)
+    return newest < version
 
 
 def _no_version(uri: str, table_spec: Table, version: int) -> LakeError:
