@@ -27,8 +27,7 @@ function node(name, attributes = {}, ...children) {
 
 function number(value, measure = "count") {
   if (value === null || value === undefined) return "–";
-  if (measure === "count") return value.toLocaleString("en");
-  const decimals = ["per_million", "contrast"].includes(measure) ? 1 : 2;
+  const decimals = { count: 0, per_million: 1, contrast: 1 }[measure] ?? 2;
   return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
