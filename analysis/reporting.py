@@ -32,7 +32,7 @@ from adnominal.analysis.papers.published import PAPERS, citation
 from adnominal.analysis.report_numbers import table_of
 from adnominal.analysis.semantics.prover import provers
 from adnominal.conf import UserError, setting
-from adnominal.conf.checks import check_distinct, check_no_password
+from adnominal.conf.checks import check_distinct, check_tracking
 from adnominal.etl.external import JOB as EXTERNAL
 from adnominal.etl.lake import arrow
 from adnominal.training.finished_runs import Runs, find_runs
@@ -87,7 +87,7 @@ class Settings:
     seed: int = setting(0, help="seed that draws the examples")
 
     def __post_init__(self) -> None:
-        check_no_password("tracking", self.tracking)
+        check_tracking(self.tracking)
         out = Path(self.out)
         if not out.absolute().parent.is_dir():
             raise UserError(f"out={self.out}: no folder {out.absolute().parent}; make it first")

@@ -38,10 +38,10 @@ def check_default(settings: Any, names: Sequence[str], reason: str) -> None:
             raise UserError(f"{field.name}= {reason}")
 
 
-def check_no_password(name: str, address: str | None) -> None:
-    """Raise `UserError` for an address with a password, which would be stored with the settings."""
+def check_tracking(address: str | None) -> None:
+    """Raise `UserError` if MLflow's address has a password, which the stored settings would show."""
     if address and urlsplit(address).password is not None:
         raise UserError(
-            f"{name}=: expected an address without a password, which would be stored; PGPASSWORD "
+            "tracking=: expected an address without a password, which would be stored; PGPASSWORD "
             "and MLFLOW_TRACKING_PASSWORD are read from the environment"
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from adnominal.conf import UserError, setting
-from adnominal.conf.checks import check_distinct, check_minimum, check_no_password
+from adnominal.conf.checks import check_distinct, check_minimum, check_tracking
 from adnominal.training.argument_lists import RENAMED, SET_BY_US
 from adnominal.training.arguments import PassedArguments
 
@@ -123,7 +123,7 @@ class Recorded:
     run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
 
     def __post_init__(self) -> None:
-        check_no_password("tracking", self.tracking)
+        check_tracking(self.tracking)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ import pytest
 from adnominal import conf
 from adnominal.analysis import reporting
 from adnominal.conf import UserError
-from adnominal.conf.checks import check_no_password
+from adnominal.conf.checks import check_tracking
 from adnominal.training import settings as training
 from adnominal.training.answering.settings import PredictSettings, ScoreSettings
 from adnominal.training.asking import settings as asking
@@ -31,4 +31,4 @@ def test_an_address_with_a_password_is_refused_without_showing_it(job, required)
     "address", [None, "", "sqlite:///mlflow.db", "http://tracker:5000", "postgresql://user@host/db"]
 )
 def test_other_addresses_are_accepted(address):
-    check_no_password("tracking", address)
+    check_tracking(address)
