@@ -39,7 +39,7 @@ def check_default(settings: Any, names: Sequence[str], reason: str) -> None:
 
 
 def check_tracking(address: str | None) -> None:
-    """Raise `UserError` if MLflow's address has a password, which the stored settings would show."""
+    """Raise `UserError` if MLflow's address has a password, which stored settings would show."""
     if address and urlsplit(address).password is not None:
         raise UserError(
             "tracking=: expected an address without a password, which would be stored; PGPASSWORD "
