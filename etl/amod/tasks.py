@@ -429,14 +429,19 @@ class _Texts:
                 _count_sample(stats.left_out, row["left_out"], sample)
         rows = parsed.sentences.to_pydict().values()
         deduplicate = self._settings.deduplicate
+        digests: dict[int, bytes] = {}  # of documents, by ordinal
+        if deduplicate == "document":
+            for ordinal in pc.unique(parsed.sentences.column("document")).to_pylist():
+                digests[ordinal] = digest_of(documents[ordinal].text.encode())
         for ordinal, place, sentence in zip(*rows, strict=True):
             document = documents[ordinal]
             self._stats[document.file].sentences += 1
             pairs = by_sentence.get((ordinal, place), [])
             if not pairs and not self._settings.by_sentence:
                 continue
-            counted_text = document.text if deduplicate == "document" else sentence
-            digest = None if deduplicate == "none" else digest_of(counted_text.encode())
+            digest = digests.get(ordinal)
+            if deduplicate == "sentence":
+                digest = digest_of(sentence.encode())
             begins = deduplicate == "sentence" or place == 0
             read = Sentence(document.id, sentence, b"", pairs)
             self._gathered.add(document.file, read, place, digest, begins)
