@@ -397,8 +397,22 @@ def predict_parts(
     if not parts:
         return {}
     load = functools.partial(learner.load, folder / "model")
+    evaluations = {}
     with predicting(settings, learner, load, folder / "checkpoints") as trainer:
-        return {part: trainer.predict_part(part) for part in parts}
+        for part in parts:
+            evaluations[part] = _predict_part(trainer, part, settings.seed)
+    return evaluations
+
+
+def _predict_part(trainer: Trainer, part: str, seed: int) -> Evaluation:
+    """The answers to a part; the progress line counts its rows."""
+    dataset = trainer.learner.dataset
+    label = f"{dataset.task} seed {seed}, {part}"
+    silent = launch.rank() != 0
+    with Progress(label, len(dataset.parts[part]), unit="rows", silent=silent) as progress:
+        # The other processes have answered about as many.
+        trainer.advance = lambda rows: progress.advance(rows * launch.world_size())
+        return trainer.predict_part(part)
 
 
 @contextlib.contextmanager

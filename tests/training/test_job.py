@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import logging
+import re
 import shutil
 from pathlib import Path
 from typing import Any, cast
@@ -211,6 +212,17 @@ def test_transformers_loads_the_saved_model(grid_run):
     assert "adept, edition published, version 0" in card
     assert not list(weights.parent.glob("best-*"))
     assert not (weights.parent / "checkpoints").exists()
+
+
+def test_the_final_answers_have_a_progress_line(
+    adept_lake, tiny_encoder, tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setattr("adnominal.conf.progress._LOG_INTERVAL", 0.0)
+    more = [*UNRECORDED, "num_train_epochs=1", "per_device_eval_batch_size=4"]
+    with caplog.at_level(logging.INFO, logger="adnominal"):
+        finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
+    assert re.search(r"adept_\w+ seed 0, val: +\d+% +4 of (\d+)", caplog.text)
+    assert re.search(r"adept_\w+ seed 0, val: 100% +(\d+) of \1 ", caplog.text)
 
 
 def test_training_continues_if_tracking_fails(adept_lake, tiny_encoder, tmp_path, caplog):
