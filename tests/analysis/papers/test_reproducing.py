@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from adnominal import conf
+from adnominal.analysis.papers.adept import models as adept
 from adnominal.analysis.papers.asp.sources import row_name
 from adnominal.analysis.papers.plane import inference, prompting
 from adnominal.analysis.papers.published import table
@@ -138,6 +139,42 @@ def test_planes_table_5_has_each_of_its_models():
     # The report's command for the table has the same models.
     block = "\n".join(inference.accuracy.fills.split(" && "))
     assert models("plane_score", text=f"```bash\n{block}```") == models("plane_score")
+
+
+def adept_cells(text: str) -> list[tuple[str, str]]:
+    """The cells of table 5 and section 6 that ADEPT's grids fill, sorted."""
+    cells = []
+    for command in training_commands(text):
+        if command.file != "adept_grid":
+            continue
+        settings = conf.load(Settings, _words(command))
+        # All combinations of the other axes belong to the same cell.
+        of_task = {"task": settings.grid.get("task", {})}
+        for point in points(replace(settings, grid=of_task, seeds=settings.seeds[:1])):
+            task = point.settings.task
+            row = str(adept.family(short_name(command.model)))
+            row += "" if task.get("context", True) else ", no context"
+            cells.append((row, f"{task['classes']}-class"))
+    return sorted(cells)
+
+
+def test_adepts_table_5_has_each_of_its_models():
+    of_models = {name for name in names("table 5", "adept", rows=True) if name[0].isupper()}
+    needed = [(row, column) for row in of_models for column in ("3-class", "5-class")]
+    needed.append(("RoBERTa", "4-class"))  # section 6
+    assert adept_cells(PAGE) == sorted(needed)
+    assert adept_cells(page_of(adept.accuracy.fills)) == sorted(needed)
+    assert models("adept_grid")[:3] == models("adept_frozen")
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [("five_classes", ("RoBERTa", "5-class")), ("three_classes", ("DeBERTa", "3-class"))],
+)
+def test_adepts_matrices_are_of_models_of_table_5(name, cell):
+    fills = getattr(adept, name).fills
+    assert cell in adept_cells(page_of(fills))
+    assert fills in adept.accuracy.fills.split(" && ")
 
 
 def test_asps_table_3_has_each_of_its_models():
