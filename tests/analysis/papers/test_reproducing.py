@@ -65,6 +65,15 @@ def models(*files: str, text: str = PAGE) -> list[str]:
     return [command.model for command in training_commands(text) if command.file in files]
 
 
+def commands_of(text: str, *files: str) -> list[Command]:
+    """The commands of a text, or only those with these files, whatever their lake."""
+    return [
+        Command(command.file, {**command.settings, "lake": ""})
+        for command in training_commands(text)
+        if command.file in files or not files
+    ]
+
+
 class Trained(NamedTuple):
     """What distinguishes the runs of SyGNS's tables."""
 
@@ -126,11 +135,16 @@ deepspeed training/finetune.py conf/training/asp.yaml \\
 
 
 @pytest.mark.parametrize(
-    ("file", "number"), [("plane_prompt", "table 4"), ("plane_zero_shot", "table 8")]
+    ("file", "number", "entry"),
+    [
+        ("plane_prompt", "table 4", prompting.two_shot),
+        ("plane_zero_shot", "table 8", prompting.zero_shot),
+    ],
 )
-def test_planes_prompts_are_given_to_each_model_of_the_paper(file, number):
+def test_planes_prompts_are_given_to_each_model_of_the_paper(file, number, entry):
     columns = [prompting._PAPERS_MODELS[short_name(model)] for model in models(file)]
     assert sorted(columns) == sorted(names(number, "plane"))
+    assert commands_of(page_of(entry.fills)) == commands_of(PAGE, file)
 
 
 def test_planes_table_5_has_each_of_its_models():
