@@ -36,7 +36,7 @@ _PAPERS_MODELS = {
 
 def _commands(file: str) -> str:
     """The commands that ask each of the paper's models, as in docs/reproducing.md."""
-    prompt = f"python training/prompt.py conf/training/{file}.yaml lake=LAKE edition=paper"
+    prompt = f"python training/prompt.py conf/training/{file}.yaml lake=LAKE"
     return " && ".join(f"{prompt} model={model}" for model in _PAPERS_MODELS)
 
 

@@ -17,6 +17,7 @@ import yaml
 
 from adnominal import conf
 from adnominal.analysis.papers.adept import models as adept
+from adnominal.analysis.papers.asp import models as asp
 from adnominal.analysis.papers.asp.sources import row_name
 from adnominal.analysis.papers.plane import inference, prompting
 from adnominal.analysis.papers.published import table
@@ -66,12 +67,18 @@ def models(*files: str, text: str = PAGE) -> list[str]:
 
 
 def commands_of(text: str, *files: str) -> list[Command]:
-    """The commands of a text, or only those with these files, whatever their lake."""
-    return [
-        Command(command.file, {**command.settings, "lake": ""})
-        for command in training_commands(text)
-        if command.file in files or not files
-    ]
+    """The commands with these files (with any, if none is named), without lake and edition, which
+    the report completes for its lake."""
+    commands = []
+    for command in training_commands(text):
+        settings = {
+            key: value
+            for key, value in command.settings.items()
+            if key not in ("lake", "edition", "task.edition")
+        }
+        if command.file in files or not files:
+            commands.append(Command(command.file, settings))
+    return commands
 
 
 class Trained(NamedTuple):
@@ -201,12 +208,16 @@ def test_asps_table_3_has_each_of_its_models():
     bases = [trained[model] for model in models("asp_score")]
     rows = [row_name(short_name(model)) for model in (*bases, *models("asp_prompt"))]
     assert sorted(map(str, rows)) == sorted(names("table 3, degree estimation", "asp", rows=True))
+    files = ("mnli", "mnli_deberta_large", "mnli_bert_base", "mnli_bert_large")
+    of_page = commands_of(PAGE, *files, "asp_score", "asp_prompt")
+    assert commands_of(page_of(asp.untrained_models.fills)) == of_page
 
 
 def test_asps_table_4_has_each_of_its_models():
     files = ("asp", "asp_deberta_large", "asp_bert_base", "asp_bert_large")
     rows = [row_name(short_name(model)) for model in models(*files)]
     assert sorted(map(str, rows)) == sorted(names("table 4, degree estimation", "asp", rows=True))
+    assert commands_of(page_of(asp.trained_models.fills)) == commands_of(PAGE, *files)
 
 
 # Of each exhibit with these columns: its scheme, and the primitives of its parts.
