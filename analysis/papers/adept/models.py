@@ -103,7 +103,8 @@ def accuracy(page: Adept) -> Iterator[Finding]:
     if (people := annotators.human(page.lake)) is not None:
         yield people
     rows = page.rows
-    by_rule = baselines(rows, lexicons.nonsubsective_adjectives())
+    modifiers = rows.column("modifier").to_pylist()
+    by_rule = baselines(rows, lexicons.nonsubsective_among(modifiers))
     rule_cells: CellValues = {
         (name, f"{classes}-class"): share
         for (name, classes), share in by_rule.items()
