@@ -108,6 +108,7 @@ def _csv_lines(text: str, name: str) -> Iterator[tuple[str, dict[str, str]]]:
     for number, row in rows_of(text, name):
         place = f"{name}: line {number}"
         if row.keys() >= _MTURK_COLUMNS:
+            _check_mturk_answers(place, row)
             yield place, _mturk_line(row)
         elif row.keys() >= _CSV_COLUMNS:
             yield place, row
@@ -118,6 +119,22 @@ def _csv_lines(text: str, name: str) -> Iterator[tuple[str, dict[str, str]]]:
                 "format=csv with annotator and label_1, … filled in; got columns "
                 f"{', '.join(sorted(row))}"
             )
+
+
+def _check_mturk_answers(place: str, row: Mapping[str, str]) -> None:
+    """Refuse answers in other columns, or of other values, than those that our forms return.
+
+    Raises:
+        UserError: there are some; with the column.
+    """
+    expected = "expected true or false in Answer.label_1.0, …, as the batch's form returns them"
+    answers = {column: value for column, value in row.items() if column.startswith("Answer.")}
+    labels = {column: value for column, value in answers.items() if ".label_" in column}
+    if answers and not labels:
+        raise UserError(f"{place}: answers in {', '.join(answers)}; {expected}")
+    for column, value in labels.items():
+        if value.lower() not in ("true", "false", ""):
+            raise UserError(f"{place}: {column} is {value!r}; {expected}")
 
 
 def _mturk_line(row: Mapping[str, str]) -> dict[str, str]:
@@ -156,9 +173,10 @@ def _label_studio_lines(text: str, name: str) -> Iterator[tuple[str, dict[str, s
             for annotation in task["annotations"]:
                 yield place, _label_studio_line(task["data"], annotation)
         except (AttributeError, KeyError, TypeError) as error:
+            fields = ", ".join(map(str, task)) if isinstance(task, dict) else type(task).__name__
             raise UserError(
-                f"{place}: no data with annotations and their choices; expected Label Studio's "
-                "export of a batch as JSON (not JSON-MIN)"
+                f"{place}: no data with annotations and their choices, got {fields}; expected "
+                "Label Studio's export of a batch as JSON (not JSON-MIN), of version 1.0 or later"
             ) from error
 
 

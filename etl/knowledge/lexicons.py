@@ -7,7 +7,7 @@ tags. Faults are reported together, with file and line.
 """
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -180,6 +180,11 @@ def is_nonsubsective(adjective: str) -> bool:
     words = nonsubsective_adjectives()
     prefix, hyphen, rest = adjective.partition("-")
     return adjective in words or (bool(rest) and f"{prefix}{hyphen}" in words)
+
+
+def nonsubsective_among(adjectives: Iterable[str]) -> frozenset[str]:
+    """The adjectives, lower-cased, that are non-subsective, as a build of ADEPT decides it."""
+    return frozenset(filter(is_nonsubsective, {adjective.lower() for adjective in adjectives}))
 
 
 def class_list(path: str | Path | None = None) -> WordList:

@@ -21,6 +21,8 @@ TASK = "asp"
 # The end of what a model reads; the answer follows it.
 _END_OF_INPUT = "|||"
 _FIELD = re.compile(r"\{\{\s*(premise|hypothesis)\s*\}\}")
+# A word that Jinja copies as it is, as in many templates of ANLI and CB: {{"true"}}.
+_LITERAL = re.compile(r"""\{\{\s*(["'])(.*?)\1\s*\}\}""")
 _JINJA = re.compile(r"\{\{|\{%|\{#")
 
 
@@ -86,6 +88,7 @@ def _input_text(entry: Any) -> str | None:
     text = jinja.partition(_END_OF_INPUT)[0].strip()
     fields = _FIELD.findall(text)
     text = _FIELD.sub(r"{\1}", text)
+    text = _LITERAL.sub(r"\2", text)
     if sorted(fields) != ["hypothesis", "premise"] or _JINJA.search(text):
         return None
     return text

@@ -42,7 +42,7 @@ _STAGES = "Entries by stage"
 
 
 def _kind(modifier: str) -> str:
-    return "NS" if lexicons.nonsubsective_adjectives().get(modifier.lower()) else "S"
+    return "NS" if lexicons.is_nonsubsective(modifier.lower()) else "S"
 
 
 @exhibit("Table 1", "examples", fills=IMPORT, reads=("adept", *annotators.TABLES))
@@ -350,7 +350,7 @@ def label_findings(
 def by_class(page: Adept) -> Iterator[Finding]:
     """Labels of subsective and non-subsective modifiers, then *dead* separately from the rest."""
     modifiers = page.rows.column("modifier").to_pylist()
-    listed = lexicons.nonsubsective_adjectives()
+    listed = lexicons.nonsubsective_among(modifiers)
     kinds = slices.subsectivity(modifiers, listed)
     yield from label_findings("Labels by class of modifier", page.rows, kinds, page.source)
     # The paper counts the sixty and dead as one class.

@@ -120,6 +120,11 @@ def trained_models(page: Asp) -> Iterator[Finding]:
         models = page.trained_runs
     except UserError:
         models = []
+    if "published" in page.editions.values():
+        yield Note(
+            "The release has one of the four rounds of adjectives. Models trained on a rebuilt "
+            "edition are shown with its name, such as edition=paper_tuning."
+        )
     yield from _accuracies(page, 4, models)
 
 

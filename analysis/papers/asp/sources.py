@@ -37,9 +37,27 @@ from adnominal.training.asking import scores
 from adnominal.training.finished_runs import Run, groups, short_name
 
 IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
-TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"
-SCORE = "python training/score.py conf/training/asp_score.yaml model=MODEL lake=LAKE"
-PROMPT = "python training/prompt.py conf/training/asp_prompt.yaml lake=LAKE"
+# The commands for the paper's models are those of docs/reproducing.md.
+_FINETUNE = "deepspeed training/finetune.py conf/training"
+TRAIN = " && ".join(
+    f"{_FINETUNE}/{file}.yaml lake=LAKE"
+    for file in ("asp", "asp_deberta_large", "asp_bert_base", "asp_bert_large")
+)
+# The settings files of models that are trained on MNLI, with the names of these models.
+_MNLI = {
+    "mnli": "mnli_deberta_base",
+    "mnli_deberta_large": "mnli_deberta_large",
+    "mnli_bert_base": "mnli_bert_base",
+    "mnli_bert_large": "mnli_bert_large",
+}
+_SCORE = "deepspeed training/score.py conf/training/asp_score.yaml lake=LAKE"
+SCORE = " && ".join(
+    ["python etl/import_published.py nli=DIR lake=LAKE"]
+    + [f"{_FINETUNE}/{file}.yaml lake=LAKE register={name}" for file, name in _MNLI.items()]
+    + [f"{_SCORE} model=models:/{name}/1" for name in sorted(_MNLI.values())]
+)
+_PROMPT = "python training/prompt.py conf/training/asp_prompt.yaml lake=LAKE"
+PROMPT = f"{_PROMPT} model=bigscience/T0_3B && {_PROMPT} model=bigscience/T0pp split_model=true"
 TASKS = {"entailment": "entailment inference", "degree": "degree estimation"}
 ITEM_TABLES = {"entailment": "asp_entailment", "degree": "asp_degree"}
 ANSWER_TABLES = ("predictions", "asp_entailment", "asp_degree")

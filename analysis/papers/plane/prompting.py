@@ -32,8 +32,15 @@ _PAPERS_MODELS = {
     "roberta-base": "RoBERTa-base",
     "roberta-large": "RoBERTa-large",
 }
-_PROMPT = "python training/prompt.py conf/training/{}.yaml model=bert-base-cased lake=LAKE"
-_TWO_SHOT, _ZERO_SHOT = _PROMPT.format("plane_prompt"), _PROMPT.format("plane_zero_shot")
+
+
+def _commands(file: str) -> str:
+    """The commands that ask each of the paper's models, as in docs/reproducing.md."""
+    prompt = f"python training/prompt.py conf/training/{file}.yaml lake=LAKE"
+    return " && ".join(f"{prompt} model={model}" for model in _PAPERS_MODELS)
+
+
+_TWO_SHOT, _ZERO_SHOT = _commands("plane_prompt"), _commands("plane_zero_shot")
 _TABLES = ("predictions", "plane_items")
 # The ways to read answers (`training.asking.scores.answers`).
 _READ = {

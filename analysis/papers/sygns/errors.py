@@ -18,6 +18,9 @@ from adnominal.etl.lake import arrow
 from adnominal.etl.sygns.fol import ParseError
 from adnominal.training.finished_runs import Run, Runs
 
+# The edition whose DRSs have the numbering of boxes of table 18 (docs/sygns.md).
+_BY_COUNTER = "scripts"
+
 
 def _newest_runs(meanings: Meanings, **task: str) -> dict[str, Run]:
     """The newest run of each architecture with these settings, of any size and length."""
@@ -27,12 +30,20 @@ def _newest_runs(meanings: Meanings, **task: str) -> dict[str, Run]:
     return {model: newest[name] for model, name in ARCHITECTURES.items() if name in newest}
 
 
+def clause_meanings(page: Sygns) -> Meanings:
+    """The runs for table 18: those on the edition scripts, which numbers boxes by a counter as the
+    table does, or else those of the page."""
+    by_counter = Meanings(page, _BY_COUNTER)
+    is_shown = page.lake.requested_edition in (None, _BY_COUNTER)
+    return by_counter if is_shown and by_counter.runs else page.meanings
+
+
 def _wrong_meanings(
-    page: Sygns, runs: Mapping[str, Run], by: str, value: str
+    meanings: Meanings, runs: Mapping[str, Run], by: str, value: str
 ) -> tuple[str, str, dict[str, str]] | None:
     """(sentence, gold, answers by model) of a test sentence drawn from those that the most models
     got wrong."""
-    meanings = page.meanings
+    lake = meanings.page.lake
     wrong: dict[str, dict[str, str]] = defaultdict(dict)
     gold: dict[str, str] = {}
     for model, run in runs.items():
@@ -46,9 +57,9 @@ def _wrong_meanings(
         return None
     most = max(map(len, wrong.values()))
     hardest = [item for item, answers in wrong.items() if len(answers) == most]
-    item = seeded_order(hardest, page.lake.seed, str)[0]
+    item = seeded_order(hardest, lake.seed, str)[0]
     where = [("edition", "=", meanings.edition), ("sentence_id", "=", item)]
-    sentences = arrow.read(page.lake.root, "sygns", where=where, columns=["sentence"])
+    sentences = arrow.read(lake.root, "sygns", where=where, columns=["sentence"])
     return str(sentences.column("sentence")[0]), gold[item], wrong[item]
 
 
@@ -67,7 +78,7 @@ def _polarity_marked(formula: str) -> str:
 def universal_sentence(page: Sygns) -> Iterator[Finding]:
     """A universal sentence, drawn at random, that models got wrong in FOL."""
     runs = _newest_runs(page.meanings, scheme="systematicity", form="fol", primitive="one")
-    error = _wrong_meanings(page, runs, "quantifier", "UNI")
+    error = _wrong_meanings(page.meanings, runs, "quantifier", "UNI")
     if error is None:
         yield Missing("A universal sentence that models got wrong", command())
         return
@@ -83,15 +94,17 @@ def universal_sentence(page: Sygns) -> Iterator[Finding]:
 @exhibit(
     "Table 18",
     "clauses of a wrong DRS",
-    fills=f"{TRAIN} task.scheme=productivity task.primitive= task.form=drs {BOTH}",
+    fills=f"{TRAIN} task.edition={_BY_COUNTER} task.scheme=productivity task.primitive= "
+    f"task.form=drs {BOTH}",
     reads=TABLES,
     printed=("table 18",),
 )
 def clauses(page: Sygns) -> Iterator[Finding]:
     """F over matching clauses: the paper's models on its sentence, then ours on a sentence of depth
     2 that they got wrong."""
-    runs = _newest_runs(page.meanings, scheme="productivity", form="drs")
-    error = _wrong_meanings(page, runs, "depth", "2")
+    meanings = clause_meanings(page)
+    runs = _newest_runs(meanings, scheme="productivity", form="drs")
+    error = _wrong_meanings(meanings, runs, "depth", "2")
     if error is None:
         yield Missing("The DRS of a sentence of depth 2 that models got wrong", clauses.fills)
         return

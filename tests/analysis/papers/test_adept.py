@@ -91,6 +91,19 @@ def test_labels_are_counted_by_part_and_kind():
     assert (chart.kind, chart.tables) == ("shares", ("Labels",))
 
 
+def test_a_prefix_of_the_list_makes_an_adjective_non_subsective_in_figure_4(tmp_path):
+    adjectives = ("anti-war", "fake", "old")
+    rows = [
+        {"item_id": word, "modifier": word, "label": 1, "edition": "published"}
+        for word in adjectives
+    ]
+    write(str(tmp_path), "adept", rows)
+    page = sources.Adept(open_lake(str(tmp_path)), Runs())
+    cells = [item for item in dataset.by_class.build(page) if isinstance(item, Cells)]
+    assert cells[0].values["non-subsective (2)", "less likely"] == wilson(2, 2)
+    assert cells[0].values["subsective (1)", "less likely"] == wilson(1, 1)
+
+
 def test_the_caption_of_a_confusion_matrix_has_the_accuracy_of_its_run(tmp_path, monkeypatch):
     gold = [*LABELS[:4], LABELS[0]]
     answers = pa.table({"gold": gold, "predicted": [*gold[:4], LABELS[1]]})
@@ -186,7 +199,8 @@ def release(shared_data) -> pa.Table:
 
 
 def test_table_5_is_reproduced_to_the_printed_digit(release):
-    accuracies = models.baselines(release, lexicons.nonsubsective_adjectives())
+    modifiers = release.column("modifier").to_pylist()
+    accuracies = models.baselines(release, lexicons.nonsubsective_among(modifiers))
     for name in ("majority", "normative rule"):
         for classes in (3, 5):
             printed = value("adept", "table 5", name, f"{classes}-class")

@@ -1,21 +1,25 @@
+import shlex
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from adnominal import conf
 from adnominal.analysis.editions import Lake, open_lake
 from adnominal.analysis.estimates import wilson
 from adnominal.analysis.papers.asp import curves as asp
 from adnominal.analysis.papers.asp.controls import control_experiments
 from adnominal.analysis.papers.asp.dataset import baseline_table, degree
-from adnominal.analysis.papers.asp.models import correlation
+from adnominal.analysis.papers.asp.models import correlation, trained_models
 from adnominal.analysis.papers.asp.sources import Asp
-from adnominal.analysis.papers.exhibits import Examples, Missing
+from adnominal.analysis.papers.exhibits import Examples, Missing, Note
 from adnominal.analysis.papers.published import load
 from adnominal.analysis.report_numbers import Cells
 from adnominal.conf import UserError
 from adnominal.etl.asp import TESTS
+from adnominal.etl.asp.controls import CONTROLS
 from adnominal.etl.asp.gold import HUMAN, PUBLISHED
+from adnominal.etl.asp.settings import Settings as BuildSettings
 from adnominal.etl.lake import arrow
 from adnominal.etl.published.asp import read
 from adnominal.training.finished_runs import Run, Runs
@@ -271,3 +275,21 @@ def test_control_experiments_are_shown_apart_from_intact_rows(tmp_path):
     ]
     without = Asp(open_lake(lake, "demo"), Runs([runs[2]]))
     assert [type(finding) for finding in control_experiments.build(without)][1:] == [Missing]
+
+
+def test_control_experiments_need_the_rows_of_each_control():
+    commands = control_experiments.fills.split(" && ")
+    settings = [conf.load(BuildSettings, shlex.split(command)[2:]) for command in commands]
+    assert [setting.control for setting in settings] == list(CONTROLS)
+
+
+@pytest.mark.parametrize(("edition", "has_note"), [("published", True), ("demo", False)])
+def test_table_4_says_that_the_release_has_one_round(tmp_path, edition, has_note):
+    lake = str(tmp_path)
+    item = {"item_id": "i", "edition": edition, "test": "ordering", "label": YES}
+    write(lake, "asp_entailment", [item])
+    page = Asp(open_lake(lake), Runs())
+    notes = [item.text for item in trained_models.build(page) if isinstance(item, Note)]
+    assert [note.split(".")[0] for note in notes] == has_note * [
+        "The release has one of the four rounds of adjectives"
+    ]

@@ -16,6 +16,8 @@ import pytest
 import yaml
 
 from adnominal import conf
+from adnominal.analysis.papers.adept import models as adept
+from adnominal.analysis.papers.asp import models as asp
 from adnominal.analysis.papers.asp.sources import row_name
 from adnominal.analysis.papers.plane import inference, prompting
 from adnominal.analysis.papers.published import table
@@ -62,6 +64,21 @@ def training_commands(text: str) -> Iterator[Command]:
 def models(*files: str, text: str = PAGE) -> list[str]:
     """The models of the commands with one of these files."""
     return [command.model for command in training_commands(text) if command.file in files]
+
+
+def commands_of(text: str, *files: str) -> list[Command]:
+    """The commands with these files (with any, if none is named), without lake and edition, which
+    the report completes for its lake."""
+    commands = []
+    for command in training_commands(text):
+        settings = {
+            key: value
+            for key, value in command.settings.items()
+            if key not in ("lake", "edition", "task.edition")
+        }
+        if command.file in files or not files:
+            commands.append(Command(command.file, settings))
+    return commands
 
 
 class Trained(NamedTuple):
@@ -125,11 +142,16 @@ deepspeed training/finetune.py conf/training/asp.yaml \\
 
 
 @pytest.mark.parametrize(
-    ("file", "number"), [("plane_prompt", "table 4"), ("plane_zero_shot", "table 8")]
+    ("file", "number", "entry"),
+    [
+        ("plane_prompt", "table 4", prompting.two_shot),
+        ("plane_zero_shot", "table 8", prompting.zero_shot),
+    ],
 )
-def test_planes_prompts_are_given_to_each_model_of_the_paper(file, number):
+def test_planes_prompts_are_given_to_each_model_of_the_paper(file, number, entry):
     columns = [prompting._PAPERS_MODELS[short_name(model)] for model in models(file)]
     assert sorted(columns) == sorted(names(number, "plane"))
+    assert commands_of(page_of(entry.fills)) == commands_of(PAGE, file)
 
 
 def test_planes_table_5_has_each_of_its_models():
@@ -138,6 +160,42 @@ def test_planes_table_5_has_each_of_its_models():
     # The report's command for the table has the same models.
     block = "\n".join(inference.accuracy.fills.split(" && "))
     assert models("plane_score", text=f"```bash\n{block}```") == models("plane_score")
+
+
+def adept_cells(text: str) -> list[tuple[str, str]]:
+    """The cells of table 5 and section 6 that ADEPT's grids fill, sorted."""
+    cells = []
+    for command in training_commands(text):
+        if command.file != "adept_grid":
+            continue
+        settings = conf.load(Settings, _words(command))
+        # All combinations of the other axes belong to the same cell.
+        of_task = {"task": settings.grid.get("task", {})}
+        for point in points(replace(settings, grid=of_task, seeds=settings.seeds[:1])):
+            task = point.settings.task
+            row = str(adept.family(short_name(command.model)))
+            row += "" if task.get("context", True) else ", no context"
+            cells.append((row, f"{task['classes']}-class"))
+    return sorted(cells)
+
+
+def test_adepts_table_5_has_each_of_its_models():
+    of_models = {name for name in names("table 5", "adept", rows=True) if name[0].isupper()}
+    needed = [(row, column) for row in of_models for column in ("3-class", "5-class")]
+    needed.append(("RoBERTa", "4-class"))  # section 6
+    assert adept_cells(PAGE) == sorted(needed)
+    assert adept_cells(page_of(adept.accuracy.fills)) == sorted(needed)
+    assert models("adept_grid")[:3] == models("adept_frozen")
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [("five_classes", ("RoBERTa", "5-class")), ("three_classes", ("DeBERTa", "3-class"))],
+)
+def test_adepts_matrices_are_of_models_of_table_5(name, cell):
+    fills = getattr(adept, name).fills
+    assert cell in adept_cells(page_of(fills))
+    assert fills in adept.accuracy.fills.split(" && ")
 
 
 def test_asps_table_3_has_each_of_its_models():
@@ -150,12 +208,16 @@ def test_asps_table_3_has_each_of_its_models():
     bases = [trained[model] for model in models("asp_score")]
     rows = [row_name(short_name(model)) for model in (*bases, *models("asp_prompt"))]
     assert sorted(map(str, rows)) == sorted(names("table 3, degree estimation", "asp", rows=True))
+    files = ("mnli", "mnli_deberta_large", "mnli_bert_base", "mnli_bert_large")
+    of_page = commands_of(PAGE, *files, "asp_score", "asp_prompt")
+    assert commands_of(page_of(asp.untrained_models.fills)) == of_page
 
 
 def test_asps_table_4_has_each_of_its_models():
     files = ("asp", "asp_deberta_large", "asp_bert_base", "asp_bert_large")
     rows = [row_name(short_name(model)) for model in models(*files)]
     assert sorted(map(str, rows)) == sorted(names("table 4, degree estimation", "asp", rows=True))
+    assert commands_of(page_of(asp.trained_models.fills)) == commands_of(PAGE, *files)
 
 
 # Of each exhibit with these columns: its scheme, and the primitives of its parts.

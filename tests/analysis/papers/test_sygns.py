@@ -1,7 +1,7 @@
 import pytest
 
 from adnominal.analysis.editions import open_lake
-from adnominal.analysis.papers.sygns import dataset, sources
+from adnominal.analysis.papers.sygns import dataset, errors, sources
 from adnominal.analysis.report_numbers import Cells
 from adnominal.conf import UserError
 from adnominal.etl.lake import arrow
@@ -149,3 +149,31 @@ def test_clause_f_is_micro_averaged_with_an_interval_over_items():
     assert (mean.estimate, mean.high) == (0.75, 1.0) and 0 <= mean.low < 0.75
     with pytest.raises(ValueError, match="no items"):
         sources.mean([])
+
+
+@pytest.mark.parametrize(
+    ("run_editions", "requested", "shown"),
+    [
+        (["paper", "scripts"], None, "scripts"),
+        (["paper"], None, "paper"),
+        (["paper", "scripts"], "paper", "paper"),
+    ],
+)
+def test_table_18_shows_boxes_numbered_by_a_counter_if_there_are_runs(
+    tmp_path, run_editions, requested, shown
+):
+    lake = str(tmp_path)
+    for edition in ("paper", "scripts"):
+        items = rows("sentence_id", "a", sentence="a dog ran", phenomena=[], edition=edition)
+        write(lake, "sygns", items)
+        splits = rows("sentence_id", "a", edition=edition, scheme="productivity", part="test")
+        write(lake, "sygns_splits", [{**row, "primitive": ""} for row in splits])
+    runs = []
+    for edition in run_editions:
+        answer = {"run_id": edition, "task": "sygns", "edition": edition, "item_id": "a"}
+        write(lake, "predictions", [answer])
+        task = {"task.name": "sygns", "task.edition": edition}
+        runs.append(Run(edition, "finetune", 1, task, group=edition))
+    page = sources.Sygns(open_lake(lake, requested), Runs(runs))
+    assert page.meanings.edition == "paper"
+    assert errors.clause_meanings(page).edition == shown

@@ -139,3 +139,8 @@ def test_prefixes_of_the_list_match_hyphenated_adjectives(word):
 )
 def test_other_adjectives_are_subsective(word):
     assert lexicons.is_nonsubsective(word) == (word == "ex-")
+
+
+def test_nonsubsective_adjectives_are_selected_in_lower_case():
+    words = ["Fake", "anti-war", "old", "fake"]
+    assert lexicons.nonsubsective_among(words) == {"fake", "anti-war"}

@@ -48,6 +48,20 @@ def test_templates_for_inference_are_read_by_their_names(tmp_path, caplog):
     assert "skipped, not of premise and hypothesis: answers within" in caplog.text
 
 
+def test_literals_of_jinja_are_read_as_their_text(tmp_path):
+    text = """
+dataset: anli
+templates:
+  0d: !Template
+    answer_choices: [Sure, Open, Out]
+    jinja: '{{premise}} Is "{{hypothesis}}" {{"sure"}}, {{ ''open'' }}, or {{"out"}}? ||| {{label}}'
+    name: sure/open/out
+"""
+    (prompt,) = read(write_templates(tmp_path, text), "asp").prompts
+    fields = {"premise": "A.", "hypothesis": "B."}
+    assert prompt.text_around_gap(fields) == ('A. Is "B." sure, open, or out? ', "")
+
+
 def test_templates_can_be_selected_by_name(tmp_path):
     (prompt,) = read(write_templates(tmp_path), "asp", templates=["first name"]).prompts
     assert prompt.name.endswith("first name@1")

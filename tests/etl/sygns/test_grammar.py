@@ -142,6 +142,9 @@ def test_the_rows_of_the_releases_own_scripts_are_reproduced(shared_data, script
         assert (made.fol, made.vf, made.drs) == (row["fol"], row["vf"], row["drs"])
         signs = [(word, int(direction == "up")) for word, direction in made.polarity_fol]
         assert signs == ast.literal_eval(row["folpol"])
+        sign_of = {"up": "pos", "down": "neg"}
+        signs_of_vf = [f"[{word},{sign_of[direction]}]" for word, direction in made.polarity_vf]
+        assert f"[{','.join(signs_of_vf)}]" == row["vfpol"]
         assert set(made.phenomena) == set(re.findall(r"(\w+):yes", row["tags"]))
 
 
