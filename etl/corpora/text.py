@@ -28,6 +28,7 @@ from adnominal.etl.corpora.contents import (
     form_of,
     head_of,
 )
+from adnominal.etl.corpora.dialects import is_blank
 from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
     MAX_CHARACTERS,
@@ -172,7 +173,7 @@ def _plain_documents(
     block: list[_Line] = []
     size = 0
     for line in _lines(stream):
-        blank = not line.data.strip() and not line.too_long
+        blank = is_blank(line.data) and not line.too_long
         if mark is not None and not blank:
             blank = mark.fullmatch(line.data) is not None
         if not in_unit:
@@ -272,7 +273,7 @@ def _json_documents(
     for line in _lines(stream):
         if stream.limit is not None and line.start > stream.limit:
             return
-        if not line.too_long and not line.data.strip():
+        if not line.too_long and is_blank(line.data):
             continue
         line.data = line.data.removeprefix(BOM_UTF8)  # of a file that another was appended to
         offset, sample = unit.start + line.start, sample_of(line.data)

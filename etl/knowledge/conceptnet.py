@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from adnominal.conf import UserError
+from adnominal.etl.corpora.dialects import is_blank
 from adnominal.etl.corpora.files import Unit, UnitStream, Unreadable, open_input
 from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.engine import map_arrow, progress
@@ -272,7 +273,7 @@ def _parse_units(
             unit_edges: list[Edge] = []
             for line in lines:
                 line = line.rstrip(b"\r").removeprefix(BOM_UTF8)
-                if not line:
+                if is_blank(line):
                     continue
                 edge, reason = parse(line)
                 if edge is not None:
