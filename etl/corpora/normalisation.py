@@ -34,7 +34,9 @@ _NOTES = r"(?:note|nb|n|fn|lower-alpha|upper-alpha) ?\d{1,3}"
 _NOTICES = "citation needed|clarification needed|when\\?|who\\?|which\\?|by whom\\?|dubious"
 _PAGES = r":\d{1,4}(?:[-–]\d{1,4})?(?!\w)"
 _NUMBERED_MARK = rf"\[(?<=\S\[)(?:{_NUMBERS}|{_NOTES}|{_NOTICES})\](?:{_PAGES}|(?!\w))"
-_LETTER_MARK = r"\[(?<=[.,;:!?\"”’)]\[)[a-z]{1,2}\](?!\w)"
+# (An opening quote is before "[A] trial …", where letters in brackets are words.)
+_BEHIND_PUNCTUATION = r"(?:(?<=[.,;:!?”’)]\[)|(?<=[^\s(\[]\"\[))"
+_LETTER_MARK = rf"\[{_BEHIND_PUNCTUATION}[a-z]{{1,2}}\](?!\w)"
 _REFERENCE_MARK = re.compile(f"{_NUMBERED_MARK}|{_LETTER_MARK}", re.IGNORECASE)
 # Behind punctuation or a word of four letters; "m²" and "km²" are units.
 _OTHER_RAISED = "⁴".encode()[:2]
@@ -74,13 +76,17 @@ def normal_form(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", drop_invisible(text))
 
 
+def without_reference_marks(text: str) -> str:
+    """`text` without marks of references in brackets."""
+    return _REFERENCE_MARK.sub("", text) if "[" in text else text
+
+
 def without_marks(text: str) -> str:
     """`text` without marks of references, and without the markup of links and emphasis."""
     if "](" in text:
         # Twice, since an image may be the label of a link.
         text = _LINK.sub(r"\1", _LINK.sub(r"\1", text))
-    if "[" in text:
-        text = _REFERENCE_MARK.sub("", text)
+    text = without_reference_marks(text)
     if not text.isascii() and _may_have_raised_marks(text):
         text = _RAISED_MARKS.sub("", text)
     if "*" in text or "_" in text or "~" in text or "`" in text:

@@ -284,6 +284,21 @@ _FUNCTIONS: dict[str, Renderer] = {
 }
 
 
+# Functions and variables of MediaWiki without "#" whose values are not known here.
+_UNKNOWN_NAMES = (
+    "padleft padright gender grammar int ns nse msgnw pagesincategory pagesize pagename "
+    "fullpagename basepagename subpagename sitename currentyear currentmonth currentmonthname "
+    "currentday currentday2 currentdayname numberofarticles numberofpages numberofusers"
+)
+_UNKNOWN_FUNCTIONS = frozenset(_UNKNOWN_NAMES.split())
+
+
+def is_unknown_function(name: str) -> bool:
+    """Whether `name` is that of a function or variable whose value is not known here."""
+    function = name.partition(":")[0].strip().lower()
+    return function.startswith("#") or function in _UNKNOWN_FUNCTIONS
+
+
 def function_of(name: str) -> Renderer | None:
     """The renderer of the parser function called `name`; None for other names."""
     return _FUNCTIONS.get(name.strip().lower())

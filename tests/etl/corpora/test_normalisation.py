@@ -45,6 +45,7 @@ def test_visible_characters_stay(text):
         ("an old house[^3] and a hill[note 4] there[citation needed].",
          "an old house and a hill there."),
         ("a garden.[a] He", "a garden. He"),
+        ('a "garden."[B] He', 'a "garden." He'),
         ("a garden.[12]:45 He saw people[1]:27–29, and", "a garden. He saw people, and"),
         ("a garden.¹ He saw people²,³ and studies¹²", "a garden. He saw people and studies"),
         ("See [the great wall](http://x.org/old_page) now", "See the great wall now"),
@@ -67,6 +68,7 @@ def test_marks_of_references_links_and_emphasis_are_left_out(text, clean):
         "He [the king] said (see [1]) that a[0] = b[i][j] and [sic](which) is it",
         "2*3*4 and *open and **open and a_b_c and ~5 and __init__.py",
         "x[1]y and [10] alone",
+        'He said "[A] trial is old" ("[A] man") and “[I] am”',
     ],
 )
 def test_other_brackets_and_signs_stay(text):
