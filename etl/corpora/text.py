@@ -46,6 +46,7 @@ from adnominal.etl.corpora.normalisation import (
     join_lines,
     normal_form,
     without_marks,
+    without_page_numbers,
 )
 
 MAX_LINE_BYTES = 64 << 20
@@ -228,25 +229,29 @@ def _paragraphs(lines: list[str]) -> list[str]:
     120 characters and no line but the last has room for the first word of the next.
     """
     lines = [" ".join(line.split()) for line in lines]
-    if len(lines) == 1 or not _is_wrapped(lines):
+    # Most blocks have no hyphen at a line end, which one search tells.
+    may_be_cut = has_line_end_hyphen("\n".join(lines))
+    if may_be_cut:
+        lines = without_page_numbers(lines)
+    if len(lines) == 1 or not _is_wrapped(lines, may_be_cut):
         return lines
     parts = [lines[0]]
     for line in lines[1:]:
         if is_cut(parts[-1], line):
             parts[-1] = join_lines(parts[-1], line)
+        elif parts[-1][-2:-1].isalpha() and parts[-1][-1] == "-" and line[:1].isupper():
+            parts[-1] += line  # "non-", "English"
         else:
             parts.append(line)
     return [" ".join(parts)]
 
 
-def _is_wrapped(lines: list[str]) -> bool:
+def _is_wrapped(lines: list[str], may_be_cut: bool) -> bool:
     """Whether the lines of a block were cut at a width, and are one paragraph.
 
-    They were if a word is cut at the end of one, or if no line has room for the first word of the
-    next.
+    They were if a word is cut at the end of one (which `may_be_cut` lets expect), or if no line has
+    room for the first word of the next.
     """
-    # Most blocks have no hyphen at a line end, which one search tells.
-    may_be_cut = has_line_end_hyphen("\n".join(lines))
     if may_be_cut and any(itertools.starmap(is_cut, itertools.pairwise(lines))):
         return True
     width = max(map(len, lines))
