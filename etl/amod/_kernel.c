@@ -739,13 +739,15 @@ static inline uint32_t tag_flags(const Counter *self, const byte *const *tabs, c
     return find_tag(self->universal, fourth, &universal) ? universal : self->unknown_tag;
 }
 
-/* The column of the word: the lemma if the rules say so and it is not missing. */
+/* The column of the word: the lemma if the rules say so and it is not missing. The size of a
+   missing form is 0. */
 static inline const byte *choose_word(const byte *const *tabs, int by_lemma, size_t *size) {
-    const byte *lemma = tabs[1] + 1;
+    const byte *lemma = tabs[1] + 1, *form = tabs[0] + 1;
     *size = (size_t)(tabs[2] - lemma);
     if (by_lemma && *size && !(*size == 1 && *lemma == '_')) return lemma;
-    *size = (size_t)(tabs[1] - tabs[0] - 1);
-    return tabs[0] + 1;
+    *size = (size_t)(tabs[1] - form);
+    if (*size == 1 && *form == '_') *size = 0;
+    return form;
 }
 
 /* ---- sentences ---- */

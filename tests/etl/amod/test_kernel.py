@@ -403,6 +403,13 @@ def test_a_line_of_white_space_ends_the_sentence(way, blank):
     assert (pairs, stats) == expected(data, CONLLU, CLEAN)
 
 
+def test_a_withheld_noun_makes_no_pair(way):
+    data = b"1\told\told\tADJ\tJJ\t_\t2\tamod\t_\t_\n2\t_\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n"
+    pairs, stats = count(data, CONLLU, CLEAN, way)
+    assert not pairs and stats.left_out["no_letter_or_digit"].lines == 1
+    assert stats == expected(data, CONLLU, CLEAN)[1]
+
+
 @pytest.mark.parametrize("character", ["\u200b", "\u2060", "\u0085x", "\u2010", "\ufffd"])
 def test_a_line_of_other_characters_is_a_malformed_row(way, character):
     data = b"1\told\told\tADJ\tJJ\t_\t0\troot\t_\t_\n" + character.encode() + b"\n"
