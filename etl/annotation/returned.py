@@ -4,7 +4,6 @@ A filled-in copy of a batch's CSV has a line for each page of an annotator. Mech
 results and Label Studio's JSON are read as such lines, by the shapes that our own forms return.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import rows_of, text_of
+from adnominal.conf.numbers import finite_number
 from adnominal.conf.texts import json_value
 
 _MTURK_COLUMNS = {"Input.question_1", "WorkerId", "AssignmentStatus", "WorkTimeInSeconds"}
@@ -95,11 +95,8 @@ def _page(place: str, line: Mapping[str, str], annotator: str | None) -> Answere
 
 def _seconds_of_question(seconds_of_page: str, questions: int) -> float | None:
     """The mean time for a question; None if the page's is missing or not readable."""
-    try:
-        seconds = float(seconds_of_page)
-    except ValueError:
-        return None
-    is_time = math.isfinite(seconds) and seconds >= 0
+    seconds = finite_number(seconds_of_page)
+    is_time = seconds is not None and seconds >= 0
     return seconds / questions if is_time and questions else None
 
 
