@@ -4,6 +4,7 @@ A filled-in copy of a batch's CSV has a line for each page of an annotator. Mech
 results and Label Studio's JSON are read as such lines, by the shapes that our own forms return.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,9 +58,10 @@ def read_answers(path: Path, annotator: str | None = None) -> list[AnsweredPage]
                 f"{page.place}: no annotator; fill in the column, or give annotator=NAME"
             )
     if not answered and not any(page.rejected for page in pages):
+        others = ", ".join(re.findall(r"Answer\.(?!label_)[^,;\"\r\n]+", text.partition("\n")[0]))
         raise UserError(
             f"{name}: no answers in it; expected labels in label_1, … (Mechanical Turk: true in "
-            "Answer.label_1.0, …)"
+            "Answer.label_1.0, …)" + (f"; got {others}" if others else "")
         )
     return pages
 
@@ -96,8 +98,9 @@ def _page(place: str, line: Mapping[str, str], annotator: str | None) -> Answere
 def _seconds_of_question(seconds_of_page: str, questions: int) -> float | None:
     """The mean time for a question; None if the page's is missing or not readable."""
     seconds = finite_number(seconds_of_page)
-    is_time = seconds is not None and seconds >= 0
-    return seconds / questions if is_time and questions else None
+    if seconds is None or seconds < 0 or not questions:
+        return None
+    return seconds / questions
 
 
 def _csv_lines(text: str, name: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -105,7 +108,7 @@ def _csv_lines(text: str, name: str) -> Iterator[tuple[str, dict[str, str]]]:
     for number, row in rows_of(text, name):
         place = f"{name}: line {number}"
         if row.keys() >= _MTURK_COLUMNS:
-            yield place, _mturk_line(row)
+            yield place, _mturk_line(row, place)
         elif row.keys() >= _CSV_COLUMNS:
             yield place, row
         else:
@@ -117,18 +120,24 @@ def _csv_lines(text: str, name: str) -> Iterator[tuple[str, dict[str, str]]]:
             )
 
 
-def _mturk_line(row: Mapping[str, str]) -> dict[str, str]:
+def _mturk_line(row: Mapping[str, str], place: str) -> dict[str, str]:
     """A row of Mechanical Turk's results under the names of the CSV's columns.
 
     Its forms return a column of true and false for each option: ``Answer.label_1.3`` is option 3 of
     the first question.
+
+    Raises:
+        UserError: an option is neither true nor false, as where a spreadsheet wrote WAHR.
     """
     line = {"annotator": row["WorkerId"], "seconds": row["WorkTimeInSeconds"]}
     for column, value in row.items():
         source, _, name = column.partition(".")
         if source == "Input":
             line[name] = value
-        elif source == "Answer" and value.lower() == "true":
+        elif name.startswith("label_") and value.strip().lower() not in ("true", "false", ""):
+            expected = "expected true or false in Answer.label_1.0, …"
+            raise UserError(f"{place}: {column} is {value!r}; {expected}")
+        elif source == "Answer" and value.strip().lower() == "true":
             label_column, _, option = name.partition(".")
             # Two options of a question are no label, as in the other layouts.
             earlier = line.get(label_column)

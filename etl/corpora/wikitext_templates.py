@@ -284,19 +284,21 @@ _FUNCTIONS: dict[str, Renderer] = {
 }
 
 
-# Functions and variables of MediaWiki without "#" whose values are not known here.
-_UNKNOWN_NAMES = (
-    "padleft padright gender grammar int ns nse msgnw pagesincategory pagesize pagename "
-    "fullpagename basepagename subpagename sitename currentyear currentmonth currentmonthname "
-    "currentday currentday2 currentdayname numberofarticles numberofpages numberofusers"
+# Variables of MediaWiki, and functions without "#", whose values are not known here.
+_VARIABLES = frozenset(
+    {"pagename", "fullpagename", "basepagename", "subpagename", "sitename"}
+    | {"currentyear", "currentmonth", "currentmonthname", "currentday", "currentday2"}
+    | {"currentdayname", "numberofarticles", "numberofpages", "numberofusers"}
 )
-_UNKNOWN_FUNCTIONS = frozenset(_UNKNOWN_NAMES.split())
+_UNKNOWN_FUNCTIONS = _VARIABLES | {
+    *("padleft", "padright", "gender", "grammar", "int", "ns", "nse", "msgnw", "pagesize"),
+}
 
 
 def is_unknown_function(name: str) -> bool:
     """Whether `name` is that of a function or variable whose value is not known here."""
-    function = name.partition(":")[0].strip().lower()
-    return function.startswith("#") or function in _UNKNOWN_FUNCTIONS
+    function, colon, _ = name.strip().lower().partition(":")
+    return function.startswith("#") or function in (_UNKNOWN_FUNCTIONS if colon else _VARIABLES)
 
 
 def function_of(name: str) -> Renderer | None:

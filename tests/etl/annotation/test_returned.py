@@ -42,6 +42,15 @@ def test_two_options_of_a_question_are_no_label(tmp_path):
     assert page.labels == {"q1": "0, 3"}
 
 
+def test_answers_of_other_forms_are_refused_with_their_column(tmp_path):
+    path = write(tmp_path, f"{MTURK},Answer.label_1.0\nh1,W1,Approved,30,b-1,q1,s,,WAHR\n")
+    with pytest.raises(UserError, match=r"line 2: Answer\.label_1\.0 is 'WAHR'; expected true or"):
+        read_answers(path)
+    path = write(tmp_path, f"{MTURK},Answer.taskAnswers\nh1,W1,Approved,30,b-1,q1,s,,[]\n")
+    with pytest.raises(UserError, match=r"no answers in it; .*; got Answer\.taskAnswers$"):
+        read_answers(path)
+
+
 @pytest.mark.parametrize("questions", ["q1,0,q1,1", ",0,q2,1"])
 def test_a_label_belongs_to_one_question(tmp_path, questions):
     path = write(tmp_path, f"{CSV}\nb-1,{questions},ann,30\n")

@@ -250,7 +250,9 @@ def test_what_cannot_be_read_is_counted_by_reason():
     )
     running_text(wikitext, unread)
     assert unread == {"parser_function": 2}
-    running_text("In {{CURRENTYEAR}} {{padleft:7|3|0}} {{gender:Kim|his|her}} men {{b}}.", unread)
+    running_text(
+        "In {{CURRENTYEAR}} {{padleft:7|3|0}} {{gender:Kim|his|her}} men {{ns|2}}.", unread
+    )
     assert unread == {"parser_function": 5}
     running_text("A {{nowrap|sea is wide. It }} is. {{b", unclosed)
     assert unclosed == {"unclosed_template": 1}
