@@ -24,7 +24,7 @@ _WINDOWS_CHARACTER = re.compile("[" + "".join(_WINDOWS) + "]")
 SOFT_HYPHEN = "\u00ad"
 # (The sign "¬" stands for it in transcriptions of old prints.)
 _LINE_END_HYPHENS = frozenset(("-", "\u2010", SOFT_HYPHEN, "¬"))
-_PAGE_NUMBER = re.compile(r"[-–—\[( ]*\d{1,4}[-–—\]) ]*").fullmatch
+_PAGE_NUMBER = re.compile(r"(?<=[a-z][-\u2010\u00ad¬])\n[-–—\[( ]*\d{1,4}[-–—\]) ]*(?=\n[a-z])")
 
 # The patterns begin with the characters that they search for, which is many times faster than with
 # what must be before them.
@@ -138,16 +138,7 @@ def is_cut(line: str, following: str) -> bool:
 
 def without_page_numbers(lines: list[str]) -> list[str]:
     """`lines` without page numbers between the parts of a word that the end of a page cuts."""
-    last = len(lines) - 1
-    return [
-        line
-        for number, line in enumerate(lines)
-        if not (
-            0 < number < last
-            and _PAGE_NUMBER(line)
-            and is_cut(lines[number - 1], lines[number + 1])
-        )
-    ]
+    return _PAGE_NUMBER.sub("", "\n".join(lines)).split("\n")
 
 
 def join_lines(line: str, following: str) -> str:

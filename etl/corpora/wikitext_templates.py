@@ -285,14 +285,12 @@ _FUNCTIONS: dict[str, Renderer] = {
 
 
 # Variables of MediaWiki, and functions without "#", whose values are not known here.
-_VARIABLES = frozenset(
-    {"pagename", "fullpagename", "basepagename", "subpagename", "sitename"}
-    | {"currentyear", "currentmonth", "currentmonthname", "currentday", "currentday2"}
-    | {"currentdayname", "numberofarticles", "numberofpages", "numberofusers"}
+_VARIABLE_NAMES = (
+    "pagename fullpagename basepagename subpagename sitename currentyear currentmonth currentday "
+    "currentmonthname currentdayname numberofarticles numberofpages numberofusers"
 )
-_UNKNOWN_FUNCTIONS = _VARIABLES | {
-    *("padleft", "padright", "gender", "grammar", "int", "ns", "nse", "msgnw", "pagesize"),
-}
+_VARIABLES = frozenset(_VARIABLE_NAMES.split())
+_UNKNOWN_FUNCTIONS = _VARIABLES | {"padleft", "padright", "gender", "grammar", "int", "ns", "msgnw"}
 
 
 def is_unknown_function(name: str) -> bool:
