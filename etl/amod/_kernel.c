@@ -884,10 +884,9 @@ static COLD size_t space_size(const byte *p, size_t size) {
     if (size >= 2 && *p == 0xC2 && (p[1] == 0x85 || p[1] == 0xA0)) return 2;
     if (size < 3) return 0;
     uint32_t c = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
-    int in_range = c >= 0xE28080 && c <= 0xE2808A; /* U+2000 to U+200A */
-    int is_space = c == 0xE19A80 || c == 0xE280A8 || c == 0xE280A9 || c == 0xE280AF ||
-                   c == 0xE2819F || c == 0xE38080 || c == 0xEFBBBF;
-    return in_range || is_space ? 3 : 0;
+    if (c >= 0xE28080 && c <= 0xE2808A) return 3; /* U+2000 to U+200A */
+    return c == 0xE19A80 || c == 0xE280A8 || c == 0xE280A9 || c == 0xE280AF || c == 0xE2819F ||
+           c == 0xE38080 || c == 0xEFBBBF ? 3 : 0;
 }
 
 /* Whether a line has only white space. */

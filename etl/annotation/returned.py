@@ -135,8 +135,7 @@ def _mturk_line(row: Mapping[str, str], place: str) -> dict[str, str]:
         if source == "Input":
             line[name] = value
         elif name.startswith("label_") and value.strip().lower() not in ("true", "false", ""):
-            expected = "expected true or false in Answer.label_1.0, …"
-            raise UserError(f"{place}: {column} is {value!r}; {expected}")
+            raise UserError(f"{place}: {column} is {value!r}; expected true in Answer.label_1.0, …")
         elif source == "Answer" and value.strip().lower() == "true":
             label_column, _, option = name.partition(".")
             # Two options of a question are no label, as in the other layouts.

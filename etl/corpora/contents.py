@@ -66,9 +66,8 @@ def form_of(head: bytes) -> str:
 def refusal_of(head: bytes) -> str | None:
     """Why a file with this `head` is not read as text; None for text and what has a reader."""
     content = _content(head)
-    form = form_of(head)
     is_vertical = _is_vertical(content)
-    if form != PLAIN and not is_vertical:
+    if form_of(head) != PLAIN and not is_vertical:
         return None
     if content.startswith(b"<mediawiki"):
         return "is a dump, which source=text would read as prose; write source=wikipedia"

@@ -44,7 +44,7 @@ def test_two_options_of_a_question_are_no_label(tmp_path):
 
 def test_answers_of_other_forms_are_refused_with_their_column(tmp_path):
     path = write(tmp_path, f"{MTURK},Answer.label_1.0\nh1,W1,Approved,30,b-1,q1,s,,WAHR\n")
-    with pytest.raises(UserError, match=r"line 2: Answer\.label_1\.0 is 'WAHR'; expected true or"):
+    with pytest.raises(UserError, match=r"line 2: Answer\.label_1\.0 is 'WAHR'; expected true in"):
         read_answers(path)
     path = write(tmp_path, f"{MTURK},Answer.taskAnswers\nh1,W1,Approved,30,b-1,q1,s,,[]\n")
     with pytest.raises(UserError, match=r"no answers in it; .*; got Answer\.taskAnswers$"):
