@@ -97,7 +97,7 @@ def without_reference_marks(text: str) -> str:
 
 def without_marks(text: str) -> str:
     """`text` without marks of references, and without the markup of links and emphasis."""
-    if "</" in text or "/>" in text or "<http" in text:
+    if "<" in text and ("</" in text or "/>" in text or "<http" in text):
         text = _LINE_BREAK.sub(" ", _TAG.sub("", text))
     if "](" in text:
         # Twice, since an image may be the label of a link.
@@ -118,9 +118,9 @@ def _may_have_raised_marks(text: str) -> bool:
 
 def has_line_end_hyphen(text: str) -> bool:
     """Whether a line of `text`, but for the last, ends with a hyphen."""
-    if text.isascii():
+    if "-\n" in text or text.isascii():
         return "-\n" in text
-    return any(f"{hyphen}\n" in text for hyphen in _LINE_END_HYPHENS)
+    return "\u2010\n" in text or "\u00ad\n" in text or "¬\n" in text
 
 
 def is_cut(line: str, following: str) -> bool:

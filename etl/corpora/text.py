@@ -230,7 +230,7 @@ def _paragraphs(lines: list[str]) -> list[str]:
     """
     lines = [" ".join(line.split()) for line in lines]
     # Most blocks have no hyphen at a line end, which one search tells.
-    may_be_cut = has_line_end_hyphen("\n".join(lines))
+    may_be_cut = len(lines) > 1 and has_line_end_hyphen("\n".join(lines))
     if may_be_cut:
         lines = without_page_numbers(lines)
     if len(lines) == 1 or not _is_wrapped(lines, may_be_cut):
