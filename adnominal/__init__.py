@@ -151,8 +151,6 @@ def pair(
     root = os.fspath(lake)
     facts = find_pair(root, adjective, noun, examples)
     if facts is None:
-        facts = find_pair(root, adjective.lower(), noun.lower(), examples)
-    if facts is None:
         raise UserError(missing_pair(root, adjective, noun))
     return facts
 

@@ -332,6 +332,8 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
     for key, field, type_hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
         value = OmegaConf.select(config, key)
+        if isinstance(value, int) and abs(value) >= 10**18:  # tables have 64 bits for it
+            raise UserError(f"{key}={value}: expected at most 18 digits")
         if type_hint is str and value == "" and field.default != "" and not choices:
             raise UserError(f"{key}= is empty; expected a text")
         if isinstance(value, str) and value.startswith("~/"):

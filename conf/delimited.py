@@ -139,11 +139,11 @@ class _Reader:
             yield Row(self._line, dict(zip(names, values, strict=False)), missing < 0)
 
     def _fields(self) -> Iterator[list[str]]:
-        """The fields of each row that is not empty; `_line` is its first line."""
+        """The fields of each row that is not blank; `_line` is its first line."""
         self._line = self._reader.line_num + 1
         try:
             for fields in self._reader:
-                if fields:
+                if any(map(str.strip, fields)):
                     yield fields
                 self._line = self._reader.line_num + 1
         except csv.Error as error:

@@ -1,4 +1,15 @@
-"""Format counts and shares for people."""
+"""Format counts and shares for people, and read the numbers of their files."""
+
+import math
+
+
+def finite_number(text: str) -> float | None:
+    """The number that a text is; None for other texts, NaN, infinities, and Python's ``1_000``."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in text else None
 
 
 def percent(share: float | None, absent: str = "–", sign: str = "") -> str:

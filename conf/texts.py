@@ -55,12 +55,17 @@ def json_value(text: str | bytes) -> Any:
     """The value that a text in JSON contains.
 
     Raises:
-        ValueError: it is not JSON, an object has a name twice, or it is nested too deeply to read.
+        ValueError: it is not JSON, an object has a name twice, it is nested too deeply to read, or
+            a whole number has thousands of digits.
     """
     try:
         return json.loads(text, object_pairs_hook=_object)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    except ValueError as error:
+        if "integer string conversion" in str(error):
+            raise ValueError("a number of thousands of digits") from error
+        raise
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -82,7 +87,7 @@ def json_lines(file: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     with open_text(file, name) as lines:
         for number, line in enumerate(lines, start=1):
-            content = line.strip("\ufeff \t\r\n")
+            content = line.strip().strip("\ufeff").strip()
             if not content:
                 continue
             try:

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adnominal.conf.numbers import finite_number
 from adnominal.conf.texts import json_value
 from adnominal.etl.annotation.keys import SIMULATED
 from adnominal.etl.lake import arrow
@@ -65,13 +66,10 @@ def _parse_votes(text: str) -> Any:
 
 def _whole_number(count: Any) -> int:
     """A number of votes; `NoVotes` unless it is a whole number from 0."""
-    try:
-        number = float(count)
-    except (TypeError, ValueError, OverflowError):
-        number = 0.5
-    if number < 0:
+    number = finite_number(str(count))
+    if number is not None and number < 0:
         raise NoVotes("negative votes")
-    if not number.is_integer() or number > _MAX_VOTES:
+    if number is None or not number.is_integer() or number > _MAX_VOTES:
         raise NoVotes("votes that are no whole number")
     return int(number)
 

@@ -76,6 +76,8 @@ def _check_second_word(command: Command, arguments: Sequence[str]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if len(words) > 1 and words[0] in HELP_WORDS:
+        words = [*words[1:], "--help"]
     if words and words[0] in HELP_WORDS:
         print(help_text(), end="")
         return 0

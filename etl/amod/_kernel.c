@@ -739,13 +739,15 @@ static inline uint32_t tag_flags(const Counter *self, const byte *const *tabs, c
     return find_tag(self->universal, fourth, &universal) ? universal : self->unknown_tag;
 }
 
-/* The column of the word: the lemma if the rules say so and it is not missing. */
+/* The column of the word: the lemma if the rules say so and it is not missing. The size of a
+   missing form is 0. */
 static inline const byte *choose_word(const byte *const *tabs, int by_lemma, size_t *size) {
-    const byte *lemma = tabs[1] + 1;
+    const byte *lemma = tabs[1] + 1, *form = tabs[0] + 1;
     *size = (size_t)(tabs[2] - lemma);
     if (by_lemma && *size && !(*size == 1 && *lemma == '_')) return lemma;
-    *size = (size_t)(tabs[1] - tabs[0] - 1);
-    return tabs[0] + 1;
+    *size = (size_t)(tabs[1] - form);
+    if (*size == 1 && *form == '_') *size = 0;
+    return form;
 }
 
 /* ---- sentences ---- */
@@ -876,11 +878,24 @@ static inline int is_sentence_mark(const byte *p, size_t size) {
     return size >= 5 && memcmp(p, ">>>>>", 5) == 0;
 }
 
-/* Whether a line has only white space, perhaps no-break spaces. */
+/* The length of the character of white space, or byte order mark, at p; 0 for other characters. */
+static COLD size_t space_size(const byte *p, size_t size) {
+    if (*p == ' ' || (*p >= '\t' && *p <= '\r') || (*p >= 0x1C && *p <= 0x1F)) return 1;
+    if (size >= 2 && *p == 0xC2 && (p[1] == 0x85 || p[1] == 0xA0)) return 2;
+    if (size < 3) return 0;
+    uint32_t c = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+    if (c >= 0xE28080 && c <= 0xE2808A) return 3; /* U+2000 to U+200A */
+    return c == 0xE19A80 || c == 0xE280A8 || c == 0xE280A9 || c == 0xE280AF || c == 0xE2819F ||
+           c == 0xE38080 || c == 0xEFBBBF ? 3 : 0;
+}
+
+/* Whether a line has only white space. */
 static inline int is_blank(const byte *p, size_t size) {
-    for (size_t i = 0; i < size; i++) {
-        if (p[i] == ' ' || (p[i] >= '\t' && p[i] <= '\r')) continue;
-        if (p[i] != 0xC2 || i + 1 == size || p[++i] != 0xA0) return 0;
+    while (size) {
+        size_t space = space_size(p, size);
+        if (!space) return 0;
+        p += space;
+        size -= space;
     }
     return 1;
 }
@@ -979,6 +994,11 @@ static ALWAYS_INLINE int read_lines(Counter *self, const byte *chunk, size_t n, 
                 size--;
                 self->crlf++;
             }
+            if (UNLIKELY(size >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0)) {
+                p += 3; /* the byte order mark of a file that was appended */
+                start += 3;
+                size -= 3;
+            }
             if (LIKELY(!size || *p == '#' || is_sentence_mark(p, size) || is_blank(p, size))) {
                 if (row != self->rows &&
                     finish_sentence(self, chunk, (size_t)(row - self->rows),
@@ -1043,7 +1063,7 @@ static size_t sentences_end(const byte *chunk, size_t n, const byte *end) {
         if (chunk[at] != '\n') continue;
         const byte *p = chunk + at + 1, *stop;
         if (*p == '#' || is_sentence_mark(p, (size_t)(end - p))) return at + 1;
-        if (*p > ' ' && *p != 0xC2) continue;
+        if (*p > ' ' && *p < 0xC2) continue; /* no white space begins so */
         stop = memchr(p, '\n', (size_t)(end - p));
         if (is_blank(p, (size_t)((stop ? stop : end) - p))) return at + 1;
     }

@@ -23,6 +23,7 @@ The remaining rows are the tokens. An `amod` token makes a pair or is dropped wi
 """
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -245,7 +246,10 @@ def sentences(
 
 
 def _lines(block: bytes, stats: Stats) -> Iterator[bytes]:
-    """The lines of a block without their endings; counts lines, bytes and CRLF endings."""
+    """The lines of a block; counts lines, bytes and CRLF endings.
+
+    They lack their endings, and the byte order mark of a file that was appended to another.
+    """
     stats.bytes += len(block)
     lines = block.split(b"\n")
     if not lines[-1]:
@@ -255,7 +259,7 @@ def _lines(block: bytes, stats: Stats) -> Iterator[bytes]:
         if line.endswith(b"\r"):
             stats.notes["crlf"] = stats.notes.get("crlf", 0) + 1
             line = line[:-1]
-        yield line
+        yield line.removeprefix(BOM_UTF8)
 
 
 def _forms(rows: list[bytes]) -> str:

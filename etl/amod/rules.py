@@ -100,7 +100,7 @@ class ReadingRules:
                   column, as in the published extraction
 
     A missing lemma (empty or ``_``) is replaced by the form. An adjective needs a letter or a
-    digit, a noun at least one character.
+    digit, a noun at least one character; a form ``_`` is missing (its text is withheld).
     """
 
     dependent: str = "adjective"
@@ -166,7 +166,9 @@ class ReadingRules:
         return word.lower() if self.lowercase else word
 
     def _word(self, token: Token, by: str) -> str:
-        return token.lemma if by == "lemma" and token.lemma not in ("", "_") else token.form
+        if by == "lemma" and token.lemma not in ("", "_"):
+            return token.lemma
+        return "" if token.form == "_" else token.form
 
     def read(self, dependent: Token, head: Token) -> tuple[str, str] | str:
         """The pair (adjective, noun) of an `amod` relation, or the reason why it makes none."""

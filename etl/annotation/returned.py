@@ -4,7 +4,6 @@ A filled-in copy of a batch's CSV has a line for each page of an annotator. Mech
 results and Label Studio's JSON are read as such lines, by the shapes that our own forms return.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import rows_of, text_of
+from adnominal.conf.numbers import finite_number
 from adnominal.conf.texts import json_value
 
 _MTURK_COLUMNS = {"Input.question_1", "WorkerId", "AssignmentStatus", "WorkTimeInSeconds"}
@@ -95,12 +95,10 @@ def _page(place: str, line: Mapping[str, str], annotator: str | None) -> Answere
 
 def _seconds_of_question(seconds_of_page: str, questions: int) -> float | None:
     """The mean time for a question; None if the page's is missing or not readable."""
-    try:
-        seconds = float(seconds_of_page)
-    except ValueError:
+    seconds = finite_number(seconds_of_page)
+    if seconds is None or seconds < 0 or not questions:
         return None
-    is_time = math.isfinite(seconds) and seconds >= 0
-    return seconds / questions if is_time and questions else None
+    return seconds / questions
 
 
 def _csv_lines(text: str, name: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -133,7 +131,7 @@ def _check_mturk_answers(place: str, row: Mapping[str, str]) -> None:
     if answers and not labels:
         raise UserError(f"{place}: answers in {', '.join(answers)}; {expected}")
     for column, value in labels.items():
-        if value.lower() not in ("true", "false", ""):
+        if value.strip().lower() not in ("true", "false", ""):
             raise UserError(f"{place}: {column} is {value!r}; {expected}")
 
 
@@ -148,7 +146,7 @@ def _mturk_line(row: Mapping[str, str]) -> dict[str, str]:
         source, _, name = column.partition(".")
         if source == "Input":
             line[name] = value
-        elif source == "Answer" and value.lower() == "true":
+        elif source == "Answer" and value.strip().lower() == "true":
             label_column, _, option = name.partition(".")
             # Two options of a question are no label, as in the other layouts.
             earlier = line.get(label_column)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from adnominal.conf import UserError
-from adnominal.conf.texts import first_line
+from adnominal.conf.texts import UTF_16_MARKS, first_line
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
 
@@ -122,6 +122,8 @@ def read_rows(path: Path) -> pa.Table:
         rows = pa_csv.read_csv(path, reading, parse, pa_csv.ConvertOptions(column_types=kinds))
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
         fault = first_line(error)
+        if path.is_file() and path.read_bytes().startswith(UTF_16_MARKS):
+            fault = "UTF-16; save it as UTF-8"
         raise UserError(f"{path}: not readable as rows under a header: {fault}") from error
     names = rows.column_names
     repeated = dict.fromkeys(name for name in names if names.count(name) > 1)

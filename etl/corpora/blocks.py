@@ -10,15 +10,14 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from adnominal.etl.corpora.dialects import SENTENCE_MARK
+from adnominal.etl.corpora.dialects import SENTENCE_MARK, WHITE_SPACE
 
 BLOCK = 1 << 20  # fits the second-level cache of a core, so that it is still cached when it is read
 LIMIT = 64 << 20
 
 _SENTENCE_MARK_LINE = b"\n" + SENTENCE_MARK
-_WHITE_SPACE = rb"(?:[ \t\v\f\r]|\xc2\xa0)"
-_BOUNDARY = re.compile(rb"\n(?=(" + _WHITE_SPACE + rb"*\n)|" + SENTENCE_MARK + rb")")
-_LINE_OF_WHITE_SPACE = re.compile(rb"\n" + _WHITE_SPACE + rb"+\n")
+_BOUNDARY = re.compile(rb"\n(?=(" + WHITE_SPACE + rb"*\n)|" + SENTENCE_MARK + rb")")
+_LINE_OF_WHITE_SPACE = re.compile(rb"\n" + WHITE_SPACE + rb"+\n")
 _WINDOW = 1 << 16
 _FIRST_WINDOW = 1 << 12  # some sentences
 

@@ -5,10 +5,9 @@ Readers of text would take markup and tables for prose, so what they do not read
 
 import csv
 import re
-from codecs import BOM_UTF8
 
-from adnominal.conf.texts import UTF_16_MARKS, json_value
-from adnominal.etl.corpora.dialects import parsed_dialect
+from adnominal.conf.texts import UTF_16_MARKS
+from adnominal.etl.corpora.dialects import WHITE_SPACE, parsed_dialect
 from adnominal.etl.corpora.files import open_input
 
 HEAD_BYTES = 1 << 16
@@ -22,6 +21,12 @@ EXTRACTED_MARK = re.compile(rb"\s*(?:<doc id=[^<>]*>|</doc>)\s*")
 """A line that is the markup of an article in WikiExtractor's output."""
 SOURCE_OF = {"depcc": "depcc", "depcc-flat": "depcc", "conllu": "conllu"}  # by dialect
 
+_LEADING_SPACE = re.compile(b"(?:" + WHITE_SPACE + rb"|\n)*")
+_EXTRACTED_BEGIN = re.compile(rb"^<doc id=", re.MULTILINE)
+# An object with its first name in its first line, or without any.
+_JSON_OBJECT = re.compile(rb"\{[ \t]*(?:\"(?:[^\"\\\n]|\\.)*\"[ \t]*:|\}[ \t\r]*\n)")
+# A line of a vertical file: a word and its tag, perhaps more, without spaces.
+_VERTICAL_ROW = re.compile(rb"[^\s]+(?:\t[^\s]+)+\s*")
 _JSON_ARRAY = re.compile(rb"(?:\[\s*)+(?:\{\s*\"|\"(?:[^\"\\]|\\.)*\"\s*[,\]])")
 _MARKUP = re.compile(rb"<(?:\?xml|!doctype|!--|html|[a-z][\w:.-]*(?:\s[^<>]*)?/?>)", re.IGNORECASE)
 _CERTAIN_MARKUP = (b"<?xml", b"<!doctype", b"<html")
@@ -42,30 +47,27 @@ def head_of(path: str) -> bytes:
         return stream.peek(HEAD_BYTES)[:HEAD_BYTES]
 
 
+def _content(head: bytes) -> bytes:
+    """`head` without the white space and byte order mark at its beginning."""
+    return head[_LEADING_SPACE.match(head).end() :]  # type: ignore[union-attr]
+
+
 def form_of(head: bytes) -> str:
     """The form of a file of texts with this `head`, of those that have a reader."""
-    content = head.removeprefix(BOM_UTF8).lstrip()
+    content = _content(head)
     if content.startswith(b"WARC/"):
         return WARC
-    if content.startswith(b"<doc id="):
+    if _EXTRACTED_BEGIN.search(content):
         return EXTRACTED
-    line, newline, _ = content.partition(b"\n")
-    if not line.startswith(b"{"):
-        return PLAIN
-    if not newline and len(head) >= HEAD_BYTES:
-        # The first object is longer than the head.
-        return JSON_LINES if re.match(rb"\{\s*\"", line) else PLAIN
-    try:
-        return JSON_LINES if isinstance(json_value(line), dict) else PLAIN
-    except ValueError:
-        return PLAIN
+    # Its faults are those of its lines: nobody begins prose so.
+    return JSON_LINES if _JSON_OBJECT.match(content) else PLAIN
 
 
 def refusal_of(head: bytes) -> str | None:
     """Why a file with this `head` is not read as text; None for text and what has a reader."""
-    content = head.removeprefix(BOM_UTF8).lstrip()
-    form = form_of(head)
-    if form != PLAIN:
+    content = _content(head)
+    is_vertical = _is_vertical(content)
+    if form_of(head) != PLAIN and not is_vertical:
         return None
     if content.startswith(b"<mediawiki"):
         return "is a dump, which source=text would read as prose; write source=wikipedia"
@@ -82,6 +84,8 @@ def refusal_of(head: bytes) -> str | None:
         kind = "one JSON value"
     if kind is None and _is_markup(content):
         kind = "XML or HTML"
+    if kind is None and is_vertical:
+        kind = "a vertical file, with a word and its tags on a line"
     columns = _table_columns(content) if kind is None else None
     if columns:
         kind = f"a table with the columns {', '.join(columns)}"
@@ -91,6 +95,12 @@ def refusal_of(head: bytes) -> str | None:
         f"looks like {kind}, which source=text would read as prose; expected plain text, JSON "
         "lines (one object a line), Parquet or Arrow"
     )
+
+
+def _is_vertical(content: bytes) -> bool:
+    lines = [line for line in content.split(b"\n")[:-1] if line.strip()][:_LINES_LOOKED_AT]
+    rows = [line for line in lines if not line.startswith(b"<")]
+    return len(rows) > 1 and len(rows) < len(lines) and all(map(_VERTICAL_ROW.fullmatch, rows))
 
 
 def _is_markup(content: bytes) -> bool:

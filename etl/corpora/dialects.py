@@ -53,7 +53,7 @@ DIALECTS = {dialect.name: dialect for dialect in (DEPCC, DEPCC_FLAT, CONLLU)}
 
 # Of these, a file needs one: the lemma replaces a missing form, and either tag decides.
 _ONE_OF = (("FORM", "LEMMA"), ("UPOS", "XPOS"))
-_GLOBAL_COLUMNS = re.compile(rb"#\s*global\.columns\s*=(.*)")
+_GLOBAL_COLUMNS = re.compile(rb"#\s*global\.columns\s*=(.*)", re.IGNORECASE)
 _CONLLU_ID = re.compile(rb"[1-9][0-9]*(-[1-9][0-9]*)?|[0-9]+\.[1-9][0-9]*")
 _ROWS_LOOKED_AT = 20  # a damaged row after these does not make the file prose
 _NUMBER = re.compile(rb"[0-9]+")
@@ -63,14 +63,21 @@ class UnknownDialect(ValueError):
     """The bytes are in none of the known layouts."""
 
 
-_NO_BREAK_SPACE = "\u00a0".encode()
-_BLANK_STARTS = frozenset((b"", b" ", b"\t", b"\r", b"\v", b"\f", _NO_BREAK_SPACE[:1]))
+# White space of Unicode (as of `str.isspace`), and byte order marks of files that were joined.
+_SPACES = (
+    "\t\v\f\r \x1c\x1d\x1e\x1f\x85\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+WHITE_SPACE = b"(?:" + b"|".join(space.encode() for space in _SPACES) + b")"
+"""The pattern of a character of white space, apart from the newline."""
+_BLANK_STARTS = frozenset([b"", *(space.encode()[:1] for space in _SPACES)])
+_match_blank = re.compile(WHITE_SPACE + b"*").fullmatch
 
 
 def is_blank(line: bytes) -> bool:
-    """Whether a line has only white space, perhaps no-break spaces: it ends a sentence."""
+    """Whether a line has only white space: it ends a sentence or a document."""
     # The first byte decides for nearly all lines.
-    return line[:1] in _BLANK_STARTS and not line.replace(_NO_BREAK_SPACE, b"").strip()
+    return line[:1] in _BLANK_STARTS and _match_blank(line) is not None
 
 
 def parsed_dialect(head: bytes) -> Dialect | None:

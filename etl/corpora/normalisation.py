@@ -22,7 +22,9 @@ _INVISIBLE_MARKS = ("\u034f", "\ufe0f")
 _WINDOWS = dict(zip("\x91\x92\x93\x94\x96\x97", "‘’“”–—", strict=True))
 _WINDOWS_CHARACTER = re.compile("[" + "".join(_WINDOWS) + "]")
 SOFT_HYPHEN = "\u00ad"
-_LINE_END_HYPHENS = frozenset(("-", "\u2010", SOFT_HYPHEN))
+# (The sign "¬" stands for it in transcriptions of old prints.)
+_LINE_END_HYPHENS = frozenset(("-", "\u2010", SOFT_HYPHEN, "¬"))
+_PAGE_NUMBER = re.compile(r"(?<=[a-z][-\u2010\u00ad¬])\n[-–—\[( ]*\d{1,4}[-–—\]) ]*(?=\n[a-z])")
 
 # The patterns begin with the characters that they search for, which is many times faster than with
 # what must be before them.
@@ -31,10 +33,15 @@ _LINE_END_HYPHENS = frozenset(("-", "\u2010", SOFT_HYPHEN))
 # no space is before the mark and no letter follows.
 _NUMBERS = r"\^?[1-9]\d{0,2}(?: ?[-–,;] ?\d{1,3})*"
 _NOTES = r"(?:note|nb|n|fn|lower-alpha|upper-alpha) ?\d{1,3}"
-_NOTICES = "citation needed|clarification needed|when\\?|who\\?|which\\?|by whom\\?|dubious"
+_NOTICES = (
+    r"[a-z ]{3,20} needed|(?:when|who|which|where|by whom|according to whom|original research)\?"
+    r"|failed verification|not in citation given|dubious"
+)
 _PAGES = r":\d{1,4}(?:[-–]\d{1,4})?(?!\w)"
 _NUMBERED_MARK = rf"\[(?<=\S\[)(?:{_NUMBERS}|{_NOTES}|{_NOTICES})\](?:{_PAGES}|(?!\w))"
-_LETTER_MARK = r"\[(?<=[.,;:!?\"”’)]\[)[a-z]{1,2}\](?!\w)"
+# (An opening quote is before "[A] trial …", where letters in brackets are words.)
+_BEHIND_PUNCTUATION = r"(?:(?<=[.,;:!?”’)]\[)|(?<=[^\s(\[]\"\[))"
+_LETTER_MARK = rf"\[{_BEHIND_PUNCTUATION}[a-z]{{1,2}}\](?!\w)"
 _REFERENCE_MARK = re.compile(f"{_NUMBERED_MARK}|{_LETTER_MARK}", re.IGNORECASE)
 # Behind punctuation or a word of four letters; "m²" and "km²" are units.
 _OTHER_RAISED = "⁴".encode()[:2]
@@ -46,6 +53,15 @@ _LINK = re.compile(
     r"!?\[([^\[\]\n]*)\]\(\s*(?:<[^<>\n]*>|(?=[^\s()]*[./#])[^\s()<>]*(?:\([^\s()]*\)[^\s()]*)*)"
     r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'))?\s*\)"
 )
+# Tags of HTML in a line, and addresses in angle brackets.
+_TAG = re.compile(
+    r"</?(?:a|abbr|b|cite|code|del|em|font|i|ins|mark|s|small|span|strong|sub|sup|u)"
+    r"(?:\s[^<>\n]*=[^<>\n]*)?>|<https?://[^<>\s]*>",
+    re.IGNORECASE,
+)
+_LINE_BREAK = re.compile(r" ?<br ?/?> ?", re.IGNORECASE)
+# Daggers of footnotes behind a word or its full stop; before a word they mean "died".
+_DAGGERS = re.compile(r"[†‡](?<=[\w.,;:!?\"”’)†‡].)[†‡]*(?!\w)")
 # Emphasis and code of Markdown: **old**, __old__, ~~old~~, _old_, `old`.
 _EMPHASIS = re.compile(
     r"([*_~`])(?<![\w*_~`].)(\1{0,2})(?=[^\s*_~`])([^*_~`\n]*)(?<=[^\s*_~`])\1\2(?![\w*_~`]|\.\w)"
@@ -74,15 +90,23 @@ def normal_form(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", drop_invisible(text))
 
 
+def without_reference_marks(text: str) -> str:
+    """`text` without marks of references in brackets."""
+    return _REFERENCE_MARK.sub("", text) if "[" in text else text
+
+
 def without_marks(text: str) -> str:
     """`text` without marks of references, and without the markup of links and emphasis."""
+    if "<" in text and ("</" in text or "/>" in text or "<http" in text):
+        text = _LINE_BREAK.sub(" ", _TAG.sub("", text))
     if "](" in text:
         # Twice, since an image may be the label of a link.
         text = _LINK.sub(r"\1", _LINK.sub(r"\1", text))
-    if "[" in text:
-        text = _REFERENCE_MARK.sub("", text)
+    text = without_reference_marks(text)
     if not text.isascii() and _may_have_raised_marks(text):
         text = _RAISED_MARKS.sub("", text)
+    if "†" in text or "‡" in text:
+        text = _DAGGERS.sub("", text)
     if "*" in text or "_" in text or "~" in text or "`" in text:
         text = _EMPHASIS.sub(r"\3", text)
     return text
@@ -94,7 +118,9 @@ def _may_have_raised_marks(text: str) -> bool:
 
 def has_line_end_hyphen(text: str) -> bool:
     """Whether a line of `text`, but for the last, ends with a hyphen."""
-    return "-\n" in text or (not text.isascii() and ("\u2010\n" in text or "\u00ad\n" in text))
+    if "-\n" in text or text.isascii():
+        return "-\n" in text
+    return "\u2010\n" in text or "\u00ad\n" in text or "¬\n" in text
 
 
 def is_cut(line: str, following: str) -> bool:
@@ -110,17 +136,28 @@ def is_cut(line: str, following: str) -> bool:
     return is_broken or mark == SOFT_HYPHEN
 
 
+def without_page_numbers(lines: list[str]) -> list[str]:
+    """`lines` without page numbers between the parts of a word that the end of a page cuts."""
+    return _PAGE_NUMBER.sub("", "\n".join(lines)).split("\n")
+
+
 def join_lines(line: str, following: str) -> str:
     """A line that `is_cut` and the following one.
 
-    The hyphen goes if it is a soft one, if the dictionary has the whole word ("eco-", "nomic"), or
-    if the word is a name ("Euro-", "pean"); else it is one of the word ("well-", "known").
+    The hyphen goes if it is a soft one, if the dictionary has the whole word ("eco-", "nomic"), if
+    the next line cuts the word once more ("nom-"), or if the word is a name ("Euro-", "pean"); else
+    it is one of the word ("well-", "known").
     """
     stem = line[:-1]
+    part = following[:-1]
+    if following[-1:] in _LINE_END_HYPHENS and part.isalpha() and not _is_word(part):
+        return stem + following
     start = drop_invisible(stem.rpartition(" ")[2].lstrip("([{\"'“‘").rpartition("-")[2])
     end = drop_invisible(re.match(r"\w*", following)[0])  # type: ignore[index]
     is_whole = _is_word((start + end).lower()) or _is_name(start, end)
-    return (stem if line[-1] == SOFT_HYPHEN or is_whole else line) + following
+    if line[-1] in (SOFT_HYPHEN, "¬") or is_whole:
+        return stem + following
+    return line + following
 
 
 def _is_name(start: str, end: str) -> bool:

@@ -28,6 +28,7 @@ from adnominal.etl.corpora.contents import (
     form_of,
     head_of,
 )
+from adnominal.etl.corpora.dialects import is_blank
 from adnominal.etl.corpora.documents import (
     EVERY_DOCUMENT,
     MAX_CHARACTERS,
@@ -45,6 +46,7 @@ from adnominal.etl.corpora.normalisation import (
     join_lines,
     normal_form,
     without_marks,
+    without_page_numbers,
 )
 
 MAX_LINE_BYTES = 64 << 20
@@ -172,7 +174,7 @@ def _plain_documents(
     block: list[_Line] = []
     size = 0
     for line in _lines(stream):
-        blank = not line.data.strip() and not line.too_long
+        blank = is_blank(line.data) and not line.too_long
         if mark is not None and not blank:
             blank = mark.fullmatch(line.data) is not None
         if not in_unit:
@@ -227,25 +229,29 @@ def _paragraphs(lines: list[str]) -> list[str]:
     120 characters and no line but the last has room for the first word of the next.
     """
     lines = [" ".join(line.split()) for line in lines]
-    if len(lines) == 1 or not _is_wrapped(lines):
+    # Most blocks have no hyphen at a line end, which one search tells.
+    may_be_cut = len(lines) > 1 and has_line_end_hyphen("\n".join(lines))
+    if may_be_cut:
+        lines = without_page_numbers(lines)
+    if len(lines) == 1 or not _is_wrapped(lines, may_be_cut):
         return lines
     parts = [lines[0]]
     for line in lines[1:]:
         if is_cut(parts[-1], line):
             parts[-1] = join_lines(parts[-1], line)
+        elif parts[-1][-2:-1].isalpha() and parts[-1][-1] == "-" and line[:1].isupper():
+            parts[-1] += line  # "non-", "English"
         else:
             parts.append(line)
     return [" ".join(parts)]
 
 
-def _is_wrapped(lines: list[str]) -> bool:
+def _is_wrapped(lines: list[str], may_be_cut: bool) -> bool:
     """Whether the lines of a block were cut at a width, and are one paragraph.
 
-    They were if a word is cut at the end of one, or if no line has room for the first word of the
-    next.
+    They were if a word is cut at the end of one (which `may_be_cut` lets expect), or if no line has
+    room for the first word of the next.
     """
-    # Most blocks have no hyphen at a line end, which one search tells.
-    may_be_cut = has_line_end_hyphen("\n".join(lines))
     if may_be_cut and any(itertools.starmap(is_cut, itertools.pairwise(lines))):
         return True
     width = max(map(len, lines))
@@ -272,7 +278,7 @@ def _json_documents(
     for line in _lines(stream):
         if stream.limit is not None and line.start > stream.limit:
             return
-        if not line.too_long and not line.data.strip():
+        if not line.too_long and is_blank(line.data):
             continue
         line.data = line.data.removeprefix(BOM_UTF8)  # of a file that another was appended to
         offset, sample = unit.start + line.start, sample_of(line.data)

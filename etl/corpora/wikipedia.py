@@ -176,7 +176,7 @@ def _event_of_page(page: bytes, unread: Counter[str]) -> Event:
     if end < 0:
         return Rejected("no_text", _label(page))
     model = _MODEL.search(slot)
-    if model is not None and model[1] != b"wikitext":
+    if model is not None and model[1].strip() != b"wikitext":
         return LeftOut("model", _label(page))
     raw = slot[begin:end]
     if b"\0" in raw or b"\0" in title[1]:

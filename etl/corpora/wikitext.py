@@ -17,9 +17,18 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from adnominal.etl.corpora.normalisation import drop_invisible, normal_form
+from adnominal.etl.corpora.normalisation import (
+    drop_invisible,
+    normal_form,
+    without_reference_marks,
+)
 from adnominal.etl.corpora.wikitext_paragraphs import paragraphs_of, without_gaps
-from adnominal.etl.corpora.wikitext_templates import SUPERSCRIPTS, function_of, renderer_of
+from adnominal.etl.corpora.wikitext_templates import (
+    SUPERSCRIPTS,
+    function_of,
+    is_unknown_function,
+    renderer_of,
+)
 
 # ------------------------------------------------------------------- comments and elements
 
@@ -235,6 +244,9 @@ def _template(text: str, start: int, end: int, depth: int, unread: Counter[str])
     if depth == _MAX_DEPTH:
         unread[TOO_DEEP] += 1
         return ""
+    if text[start] == "{":  # {{{parameter|default}}}: articles have no parameters
+        default = text[start + 1 : end - 1].partition("|")[2]
+        return _without_templates(default, depth + 1, unread)
     name, separator = _name(text, start, end)
     unread_before = unread.total()
     has_inner = "{{" in name
@@ -247,7 +259,7 @@ def _template(text: str, start: int, end: int, depth: int, unread: Counter[str])
     render = function_of(function) if colon else None
     if render is not None:
         separator = start + len(function)
-    elif name.lstrip().startswith("#"):
+    elif is_unknown_function(name):
         unread[PARSER_FUNCTION] += 1
         return ""
     else:
@@ -375,7 +387,7 @@ def _without_entities(text: str) -> str:
 
 _BEHAVIOUR_SWITCH = re.compile(r"__[A-Z]{3,}__")
 _QUOTES = re.compile(r"''+")
-_THREE_AND_S = re.compile(r"'''s\b")
+_THREE_IN_WORD = re.compile(r"(?<=[^\s'])'''(?!')")
 _FOUR_APOSTROPHES = re.compile(r"''''+")
 
 
@@ -385,29 +397,33 @@ def _apostrophes_of_run(run: re.Match[str]) -> str:
     return "&apos;" if length == 4 else "&apos;" * (length - 5)
 
 
+def _apostrophe_of_line(line: str) -> int:
+    """Where a line has three apostrophes of which the first is part of the text; -1 if nowhere.
+
+    They are an apostrophe and the mark of italics if the line has an odd number of threes and of
+    twos, as MediaWiki reads ``''Time'''s``, and first those after one letter (``l'''Avenir''``).
+    """
+    runs = Counter(map(len, _QUOTES.findall(line)))
+    if not ((runs[3] + runs[5]) % 2 and (runs[2] + runs[5]) % 2):
+        return -1
+    places = [three.start() for three in _THREE_IN_WORD.finditer(line)]
+    after_letter = [place for place in places if line[place - 2 : place - 1] == " "]
+    return next(iter(after_letter or places), -1)
+
+
 def _without_quotes(text: str) -> str:
     """`text` without the marks of bold and italic letters.
 
     The first of four apostrophes is part of the text (``l''''Avenir'''``), and of more than five
-    all but the last five. Three between a word and an ``s`` are an apostrophe and the end of
-    italics if the line has an odd number of threes and of twos, as MediaWiki reads ``''Time'''s``.
+    all but the last five; of three see `_apostrophe_of_line`.
     """
-    parts = []
-    position = 0
-    line_end = -1
-    for quote in _THREE_AND_S.finditer(text):
-        start = quote.start()
-        if start < line_end or text[start - 1 : start] in ("", " ", "\n", "'"):
-            continue
-        line_end = text.find("\n", start)
-        if line_end < 0:
-            line_end = len(text)
-        line = text[text.rfind("\n", 0, start) + 1 : line_end]
-        runs = Counter(map(len, _QUOTES.findall(line)))
-        if (runs[3] + runs[5]) % 2 and (runs[2] + runs[5]) % 2:
-            parts += [text[position:start], "&apos;"]
-            position = start + 3
-    text = "".join([*parts, text[position:]])
+    if "'''" in text:
+        lines = text.split("\n")
+        for number, line in enumerate(lines):
+            place = _apostrophe_of_line(line) if "'''" in line else -1
+            if place >= 0:
+                lines[number] = f"{line[:place]}&apos;{line[place + 1 :]}"
+        text = "\n".join(lines)
     if "''''" in text:
         text = _FOUR_APOSTROPHES.sub(_apostrophes_of_run, text)
     return _QUOTES.sub("", text)
@@ -444,4 +460,4 @@ def running_text(wikitext: str, unread: Counter[str] | None = None) -> str:
     text = drop_invisible(text)
     while "  " in text:
         text = text.replace("  ", " ")
-    return normal_form(without_gaps(text))
+    return normal_form(without_gaps(without_reference_marks(text)))

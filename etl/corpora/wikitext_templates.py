@@ -284,6 +284,21 @@ _FUNCTIONS: dict[str, Renderer] = {
 }
 
 
+# Variables of MediaWiki, and functions without "#", whose values are not known here.
+_VARIABLE_NAMES = (
+    "pagename fullpagename basepagename subpagename sitename currentyear currentmonth currentday "
+    "currentmonthname currentdayname numberofarticles numberofpages numberofusers"
+)
+_VARIABLES = frozenset(_VARIABLE_NAMES.split())
+_UNKNOWN_FUNCTIONS = _VARIABLES | {"padleft", "padright", "gender", "grammar", "int", "ns", "msgnw"}
+
+
+def is_unknown_function(name: str) -> bool:
+    """Whether `name` is that of a function or variable whose value is not known here."""
+    function, colon, _ = name.strip().lower().partition(":")
+    return function.startswith("#") or function in (_UNKNOWN_FUNCTIONS if colon else _VARIABLES)
+
+
 def function_of(name: str) -> Renderer | None:
     """The renderer of the parser function called `name`; None for other names."""
     return _FUNCTIONS.get(name.strip().lower())

@@ -22,6 +22,8 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from adnominal.conf import UserError
+from adnominal.conf.numbers import finite_number
+from adnominal.etl.corpora.dialects import is_blank
 from adnominal.etl.corpora.files import Unit, UnitStream, Unreadable, open_input
 from adnominal.etl.corpora.inputs import InputFile
 from adnominal.etl.engine import map_arrow, progress
@@ -149,11 +151,8 @@ def parse_4(line: bytes) -> Outcome:
         return None, NO_WORD
     if line == HEADER_4.encode():
         return None, None
-    try:
-        weight, frequency_value = float(score), float(frequency)
-    except ValueError:
-        return None, NO_NUMBERS
-    if not (math.isfinite(weight) and math.isfinite(frequency_value)):
+    weight, frequency_value = finite_number(score), finite_number(frequency)
+    if weight is None or frequency_value is None:
         return None, NO_NUMBERS
     start, end = head.replace(" ", "_"), tail.replace(" ", "_")
     path = f"/r/{'Not' if frequency_value < 0 else ''}{relation}"
@@ -272,7 +271,7 @@ def _parse_units(
             unit_edges: list[Edge] = []
             for line in lines:
                 line = line.rstrip(b"\r").removeprefix(BOM_UTF8)
-                if not line:
+                if is_blank(line):
                     continue
                 edge, reason = parse(line)
                 if edge is not None:

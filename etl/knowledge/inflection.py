@@ -15,9 +15,11 @@ with hide_modules("spacy"):
 __all__ = ["getAllInflections", "getAllLemmas", "getInflection", "getLemma", "noun_lemma"]
 
 # Plurals of Latin and other languages that the dictionary lacks, with their singulars, and the
-# endings of further ones (*hyphae*, *chateaux*, *stomata*). _fast.c has the same.
+# endings of further ones (*hyphae*, *chateaux*, *stomata*). _fast.c has the same, but not
+# *bacteria* and *ganglia*, which the dictionary has as singulars, too.
 _PLURALS = {
     "alveoli": "alveolus",
+    "bacteria": "bacterium",
     "calyces": "calyx",
     "cherubim": "cherub",
     "denarii": "denarius",
@@ -26,11 +28,16 @@ _PLURALS = {
     "epithelia": "epithelium",
     "extrema": "extremum",
     "foramina": "foramen",
+    "ganglia": "ganglion",
+    "gyri": "gyrus",
+    "hippocampi": "hippocampus",
     "homunculi": "homunculus",
     "lumina": "lumen",
     "menisci": "meniscus",
     "millennia": "millennium",
     "mitochondria": "mitochondrion",
+    "noumena": "noumenon",
+    "nucleoli": "nucleolus",
     "oxen": "ox",
     "paparazzi": "paparazzo",
     "seraphim": "seraph",
@@ -38,6 +45,7 @@ _PLURALS = {
     "sulci": "sulcus",
     "taxa": "taxon",
     "thrombi": "thrombus",
+    "tumuli": "tumulus",
     "villi": "villus",
 }
 _FOREIGN_ENDING = re.compile(r"(?<=ma)ta$|(?<=..[^g]a)e$|(?<=teau)x$")
@@ -47,17 +55,20 @@ _FOREIGN_ENDING = re.compile(r"(?<=ma)ta$|(?<=..[^g]a)e$|(?<=teau)x$")
 def noun_lemma(form: str, lemma: str) -> str:
     """The lemma of a noun where a parser's rules do not know the word; else `lemma` itself.
 
-    Rules make "speciman" of *specimen*, and leave plurals of Latin and Greek as they are where the
-    tagger takes them for singulars (*larvae*, *stigmata*); the dictionary has both. `form` is in
-    lower case.
+    Rules make "speciman" of *specimen* and "specie" of *species*, and leave plurals of Latin and
+    Greek as they are where the tagger takes them for singulars (*larvae*, *stigmata*); the
+    dictionary has all of them. `form` is in lower case.
     """
     if form.endswith("men") and lemma == f"{form[:-3]}man":
         return lemma if _is_of_men(form) else form
-    if lemma != form:
-        return lemma
-    if not getAllLemmas(form):
-        return _PLURALS.get(form) or _FOREIGN_ENDING.sub("", form)
     nouns = getAllLemmas(form, upos="NOUN").get("NOUN", ())
+    if lemma != form:
+        is_singular = form == f"{lemma}s" and nouns[:1] == (form,)
+        return form if is_singular else lemma
+    if form in _PLURALS:
+        return _PLURALS[form]
+    if not getAllLemmas(form):
+        return _FOREIGN_ENDING.sub("", form)
     return nouns[0].lower() if nouns and form not in nouns else lemma
 
 

@@ -59,6 +59,8 @@ class Pair:
 def find_pair(root: str, adjective: str, noun: str, most_examples: int) -> Pair | None:
     """The pair in all corpora of the lake, with at most `most_examples`; None if none has it.
 
+    A pair that is unknown is looked up in lower case.
+
     Raises:
         LakeError: there is no table amod_pairs.
     """
@@ -66,7 +68,10 @@ def find_pair(root: str, adjective: str, noun: str, most_examples: int) -> Pair 
     names = ["adjective", "noun", "corpus", "count"]
     rows = list(rows_of_pairs(root, "amod_pairs", names, {words}))
     if not rows:
-        return None
+        lower_words = (adjective.lower(), noun.lower())
+        if lower_words == words:
+            return None
+        return find_pair(root, *lower_words, most_examples)
     rows.sort(key=lambda row: (-row["count"], row["corpus"]))
     count_of = {row["corpus"]: row["count"] for row in rows}
     rank_of = _ranks(root, noun, count_of)
@@ -125,6 +130,7 @@ def examples_of(root: str, pairs: Collection[Words]) -> Mapping[Words, list[Row]
 
 def missing_pair(root: str, adjective: str, noun: str) -> str:
     """One line for a pair that no corpus has, with words that occur with either of its words."""
+    adjective, noun = adjective.lower(), noun.lower()
     parts = [f"no pair {adjective!r} {noun!r} in amod_pairs of lake={root}"]
     for word, column, other_word, partner in (
         (adjective, "adjective", noun, "noun"),

@@ -18,7 +18,7 @@ def explain_pair(root: str, adjective: str, noun: str, limit: int) -> str:
     pair = find_pair(root, adjective, noun, limit)
     if pair is None:
         raise JobFailed(missing_pair(root, adjective, noun))
-    blocks = [f"{adjective} {noun}", _counts(pair)]
+    blocks = [f"{pair.adjective} {pair.noun}", _counts(pair)]
     if "amod_association" not in arrow.tables(root):
         blocks.append("no table amod_association: no marginals, no measures")
     no_examples = "no example sentences (extract_amod.py keeps some on request)"

@@ -1,11 +1,11 @@
 """The curves of people's answers in ASP's release: shares of yes at the numbers of a scale."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import SURPLUS, Row
+from adnominal.conf.numbers import finite_number
 from adnominal.etl.published import pickles
 
 
@@ -37,11 +37,8 @@ def shares_of_rows(
 
 def _number_of(fields: Mapping[str, str], column: str, where: str) -> float:
     """The finite number in a column; `UserError` if it has none."""
-    try:
-        number = float(fields[column])
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+    number = finite_number(fields[column])
+    if number is None:
         raise UserError(f"{where}: {column} is {fields[column]!r}; expected a number")
     return number
 

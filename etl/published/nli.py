@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import SURPLUS, Row, read_rows, text_of
+from adnominal.conf.numbers import finite_number
 from adnominal.conf.texts import json_lines
 from adnominal.etl.draws import content_hash
 from adnominal.etl.lake.tables import table
@@ -149,8 +150,8 @@ def _rows(file: Path) -> Iterator[Row]:
 
 
 def _text(value: Any) -> str:
-    """The text of a value in JSON; empty for null, lists and objects."""
-    return "" if value is None or isinstance(value, list | dict) else str(value)
+    """The text of a value in JSON; empty for null, NaN, lists and objects."""
+    return "" if value is None or isinstance(value, float | list | dict) else str(value)
 
 
 def read_addone(path: Path, labels: str = "two") -> Reading:
@@ -225,11 +226,8 @@ def _score(fields: list[str]) -> float | None:
     """The mean score of a row of AddOne; None if the row is malformed."""
     if len(fields) != _ADDONE_COLUMNS:
         return None
-    try:
-        score = float(fields[0])
-    except ValueError:
-        return None
-    return score if 1 <= score <= 5 else None
+    score = finite_number(fields[0])
+    return score if score is not None and 1 <= score <= 5 else None
 
 
 def _without_tags(text: str) -> str:

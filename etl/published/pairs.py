@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from adnominal.conf import UserError, setting
 from adnominal.conf.delimited import SURPLUS
-from adnominal.conf.numbers import count_of
+from adnominal.conf.numbers import count_of, finite_number
 from adnominal.etl.draws import content_hash
 from adnominal.etl.dropped import write_dropped
 from adnominal.etl.label_votes import TABLE, NoVotes, Votes, read_votes, replace_votes, votes_table
@@ -32,6 +32,7 @@ from adnominal.etl.published.votes import ItemVotes, read_item_votes
 
 log = logging.getLogger("adnominal")
 
+OTHER_LABEL = "label"  # the first word of the reason
 NOT_ONE_VALUE = "a list, an object or bytes instead of a text"
 THREE_WAY = frozenset(LABELS)
 TWO_WAY = frozenset({"entailment", NOT_ENTAILMENT})
@@ -190,7 +191,8 @@ def read(settings: Settings) -> Reading:
     rows, reading = reader.rows, reader.reading
     if not rows:
         reasons = ", ".join(reason for _, reason in reading.dropped) or "it is empty"
-        expected = f"; labels= knows {', '.join(reader.mapping)}" if reader.mapping else ""
+        has_other_labels = any(reason.startswith(OTHER_LABEL) for _, reason in reading.dropped)
+        expected = f"; labels= knows {', '.join(reader.mapping)}" if has_other_labels else ""
         raise UserError(f"file={file}: no row can be read: {reasons}{expected}")
     reading.notes.append(_summary(name, rows, f"file={file}"))
     reading.tables[name] = pa.Table.from_pylist(rows, table(name).schema)
@@ -269,10 +271,10 @@ def _fault(name: str, values: Sequence[str], split: str, mapping: Mapping[str, s
     """Why a row cannot be read; empty if it can."""
     if split.lower() not in _SPLIT_OF:
         return f"split {split!r}"
-    if name == "graded_pairs" and _number(values[2]) is None:
+    if name == "graded_pairs" and finite_number(values[2]) is None:
         return "score is not a number"
     if name == "nli" and values[2] not in mapping:
-        return f"label {values[2]!r}"
+        return f"{OTHER_LABEL} {values[2]!r}"
     if not is_text(*values):
         return NO_TEXT
     if not (values[0] and values[1]):
@@ -309,7 +311,7 @@ def _graded_row(
         "source": source,
         "adjective": adjective.lower(),
         "noun": noun.lower(),
-        "score": _number(score),
+        "score": finite_number(score),
     }
 
 
@@ -323,14 +325,6 @@ def _summary(name: str, rows: list[dict[str, Any]], where: str) -> str:
     scheme = _label_scheme({row["label"] for row in rows}, where)
     without = "" if parts["train"] else "; no training rows, so it can only be scored"
     return f"{scheme} labels: {part_counts}{without}"
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if value == value and abs(value) != float("inf") else None
 
 
 def import_pairs(settings: Settings) -> None:

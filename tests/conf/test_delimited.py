@@ -13,6 +13,12 @@ def test_rows_have_the_number_of_their_first_line():
     assert list(rows_of('a\tb\n"1\t2\n', "file=x", tabs=True)) == [(2, {"a": '"1', "b": "2"})]
 
 
+def test_blank_rows_are_skipped():
+    text = "\u3000\na,b\n,\n \n\u00a0,\t\n1,2\n\n"
+    assert list(rows_of(text, "file=x", ("a", "b"))) == [(6, {"a": "1", "b": "2"})]
+    assert list(rows_of("a\tb\n\t\n1\t2\n", "x", tabs=True)) == [(3, {"a": "1", "b": "2"})]
+
+
 def test_a_file_without_a_header_has_the_given_columns():
     text = "false\tkey\nold\n"
     assert list(rows_of(text, "file=x", ("b",), tabs=True, columns=("a", "b"))) == [

@@ -16,7 +16,7 @@ from adnominal.conf.texts import first_line, json_lines, json_value
         (b'{"a": 1}\n{"a": 1, "a": 2}\n', "line 2: not JSON .*the name 'a' twice in one object"),
         (b'{"a": 1}\n\n{"a": ', r"line 3: not JSON .*is the file complete\?"),
         (b"[1]\n", "line 1: expected a JSON object, got"),
-        (b'{"a": ' + b"9" * 5000 + b"}", "line 1: not JSON"),
+        (b'{"a": ' + b"9" * 5000 + b"}", r"line 1: not JSON \(a number of thousands of digits\)"),
     ],
 )
 def test_faults_of_json_lines_are_reported_with_the_line(tmp_path, content, fault):
@@ -28,8 +28,10 @@ def test_faults_of_json_lines_are_reported_with_the_line(tmp_path, content, faul
 
 def test_blank_lines_and_byte_order_marks_are_no_objects(tmp_path):
     file = tmp_path / "rows.jsonl"
-    file.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n \t\r\n\xef\xbb\xbf{"a": 2}')
+    file.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n \t\r\n\xef\xbb\xbf{"a": 2}\n')
     assert list(json_lines(file, "x")) == [(1, {"a": 1}), (3, {"a": 2})]
+    file.write_text('\u3000\n\u00a0\n\f\n\x1c\n{"a": "\u2028"}', encoding="utf-8")
+    assert list(json_lines(file, "x")) == [(5, {"a": "\u2028"})]
 
 
 def test_json_values_may_have_a_name_in_several_objects():

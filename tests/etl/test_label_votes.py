@@ -38,6 +38,7 @@ def test_votes_are_read_in_every_form(field):
         ({"e": 3, "n": -1}, "negative votes"),
         ({"e": 0.5}, "votes that are no whole number"),
         ("e:many", "votes that are no whole number"),
+        ("e:1_0", "votes that are no whole number"),
         ("e:99999999999999999999", "votes that are no whole number"),
         ({"e": float("inf")}, "votes that are no whole number"),
         ({"e": 10**400}, "votes that are no whole number"),

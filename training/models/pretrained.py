@@ -68,13 +68,14 @@ def find(name: str, *, weights: bool = True) -> Pretrained:
         _check_folder(name, weights=weights)
     elif not _HUB_NAME.fullmatch(name) or name.startswith("."):
         raise UserError(f"model={name}: no such folder, and not a valid name on the hub")
+    from huggingface_hub.errors import StrictDataclassError
     from transformers import AutoConfig, AutoTokenizer
 
+    wrong_values = (LookupError, TypeError, AttributeError, RecursionError, StrictDataclassError)
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except (OSError, ValueError, ImportError, LookupError, TypeError, AttributeError) as error:
-        # The last three come of files whose values have other types.
+    except (OSError, ValueError, ImportError, *wrong_values) as error:
         reason = " ".join(str(error).split())[:300]
         if any(package in reason for package in _TOKENIZERS):
             raise UserError(
@@ -130,6 +131,9 @@ def _check_vocabulary(name: str, config: Any, tokenizer: Any) -> None:
             f"embeddings of {embeddings:,}; expected the tokenizer that the model was trained "
             "with, or embeddings of all its tokens (transformers' resize_token_embeddings)"
         )
+    length = tokenizer.model_max_length
+    if not isinstance(length, int | float) or length < 4:  # a word of a pair
+        raise UserError(f"model={name}: model_max_length is {length!r}; expected 4 or more")
     if tokenizer.pad_token is None and tokenizer.eos_token is None:
         raise UserError(
             f"model={name}: its tokenizer has neither a padding nor an end-of-text token; expected "

@@ -51,13 +51,14 @@ static int is_of_unknown_vowel(const uint8_t *word, uint32_t n) {
 /* Plurals of Latin and other languages that the lexicon lacks, as `_PLURALS` of
    etl/knowledge/inflection.py has them. */
 static const char *const PLURALS[][2] = {
-    {"alveoli", "alveolus"}, {"calyces", "calyx"}, {"cherubim", "cherub"},
-    {"denarii", "denarius"}, {"elytra", "elytron"}, {"emboli", "embolus"},
-    {"epithelia", "epithelium"}, {"extrema", "extremum"}, {"foramina", "foramen"},
-    {"homunculi", "homunculus"}, {"lumina", "lumen"}, {"menisci", "meniscus"},
-    {"millennia", "millennium"}, {"mitochondria", "mitochondrion"}, {"oxen", "ox"},
-    {"paparazzi", "paparazzo"}, {"seraphim", "seraph"}, {"simulacra", "simulacrum"},
-    {"sulci", "sulcus"}, {"taxa", "taxon"}, {"thrombi", "thrombus"}, {"villi", "villus"},
+    {"alveoli", "alveolus"}, {"calyces", "calyx"}, {"cherubim", "cherub"}, {"denarii", "denarius"},
+    {"elytra", "elytron"}, {"emboli", "embolus"}, {"epithelia", "epithelium"},
+    {"extrema", "extremum"}, {"foramina", "foramen"}, {"gyri", "gyrus"},
+    {"hippocampi", "hippocampus"}, {"homunculi", "homunculus"}, {"lumina", "lumen"},
+    {"menisci", "meniscus"}, {"millennia", "millennium"}, {"mitochondria", "mitochondrion"},
+    {"noumena", "noumenon"}, {"nucleoli", "nucleolus"}, {"oxen", "ox"}, {"paparazzi", "paparazzo"},
+    {"seraphim", "seraph"}, {"simulacra", "simulacrum"}, {"sulci", "sulcus"}, {"taxa", "taxon"},
+    {"thrombi", "thrombus"}, {"tumuli", "tumulus"}, {"villi", "villus"},
     {NULL, NULL},
 };
 

@@ -62,6 +62,17 @@ def test_next_steps_printed_by_scripts_are_valid_commands():
         assert {word.partition("=")[0] for word in rest if "=" in word} <= keys, step
 
 
+def test_help_of_a_command_is_its_own(capsys):
+    assert main(["help", "explore"]) == 0
+    text = capsys.readouterr().out
+    assert main(["explore", "--help"]) == 0
+    assert text == capsys.readouterr().out
+    assert main(["help", "lake", "show"]) == 0
+    assert "rows shown" in capsys.readouterr().out
+    assert main(["help", "exploer"]) == 2
+    assert "explore" in capsys.readouterr().err
+
+
 def test_help_lists_every_command(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out

@@ -384,16 +384,46 @@ def test_tags_that_contradict_the_universal_tags_are_not_read_as_penns(way):
 
 
 @pytest.mark.parametrize(
-    "blank", [b"\t", b"   ", b" \t ", b"\t\r", b"\f", "\u00a0".encode(), 9 * b"\t"]
+    "blank",
+    [
+        " \t ",
+        "\t\r",
+        9 * "\t",
+        *"\t\v\f\x1c\x1f\x85\u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000\ufeff",
+    ],
 )
 def test_a_line_of_white_space_ends_the_sentence(way, blank):
     sentence = (
         b"1\told\told\tADJ\tJJ\t_\t2\tamod\t_\t_\n2\tdogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_\n"
     )
-    data = (sentence + blank + b"\n") * 40
+    data = (sentence + blank.encode() + b"\n") * 40
     pairs, stats = count(data, CONLLU, CLEAN, way)
     assert pairs == {("old", "dog"): 40}
     assert not stats.rejected and stats.sentences == 40
+    assert (pairs, stats) == expected(data, CONLLU, CLEAN)
+
+
+def test_a_withheld_noun_makes_no_pair(way):
+    data = b"1\told\told\tADJ\tJJ\t_\t2\tamod\t_\t_\n2\t_\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n"
+    pairs, stats = count(data, CONLLU, CLEAN, way)
+    assert not pairs and stats.left_out["no_letter_or_digit"].lines == 1
+    assert stats == expected(data, CONLLU, CLEAN)[1]
+
+
+@pytest.mark.parametrize("character", ["\u200b", "\u2060", "\u0085x", "\u2010", "\ufffd"])
+def test_a_line_of_other_characters_is_a_malformed_row(way, character):
+    data = b"1\told\told\tADJ\tJJ\t_\t0\troot\t_\t_\n" + character.encode() + b"\n"
+    _, stats = count(data, CONLLU, CLEAN, way)
+    assert stats.rejected["columns"].lines == 1
+    assert stats == expected(data, CONLLU, CLEAN)[1]
+
+
+def test_a_byte_order_mark_where_a_file_was_appended_is_skipped(way):
+    rows = b"1\told\told\tADJ\tJJ\t_\t2\tamod\t_\t_\n2\tdogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_\n"
+    data = (rows + b"\n\xef\xbb\xbf") * 3 + b"# sent_id = 2\n" + rows
+    pairs, stats = count(data, CONLLU, CLEAN, way)
+    assert pairs == {("old", "dog"): 4}
+    assert not stats.rejected
     assert (pairs, stats) == expected(data, CONLLU, CLEAN)
 
 

@@ -75,6 +75,12 @@ def test_a_missing_lemma_is_the_form(lemma):
     assert CLEAN.read(BIG, DOGS._replace(lemma=lemma)) == ("big", "dogs")
 
 
+def test_withheld_words_make_no_pair():
+    withheld = Token("_", "_", "NOUN", "NN")
+    assert CLEAN.read(BIG, withheld) == "no_letter_or_digit"
+    assert CLEAN.read(withheld._replace(upos="ADJ", xpos="JJ"), DOGS) == "no_letter_or_digit"
+
+
 def test_paper_takes_any_dependent_and_singular_heads():
     used = Token("used", "use", "VERB", "VBN")
     dog = Token("dog", "dog", "NOUN", "NN")

@@ -49,7 +49,7 @@ def test_a_label_belongs_to_one_question(tmp_path, questions):
         read_answers(path)
 
 
-@pytest.mark.parametrize("seconds", ["nan", "inf", "-5", "soon", ""])
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-5", "6_0", "soon", ""])
 def test_a_time_that_is_none_is_unknown(tmp_path, seconds):
     path = write(tmp_path, f"{CSV}\nb-1,q1,0,q2,1,ann,{seconds}\n")
     (page,) = read_answers(path)

@@ -144,10 +144,13 @@ def test_pickles_and_ragged_files_are_refused(tmp_path):
     ragged.write_text("a\tb\n1\n", encoding="utf-8")
     doubled = tmp_path / "doubled.tsv"
     doubled.write_text("a\tb\ta\n1\t2\t3\n", encoding="utf-8")
+    wide = tmp_path / "wide.tsv"
+    wide.write_text("a\tb\n1\t2\n", encoding="utf-16")
     for path, message in (
         (pickled, "a pickle, which could run any code"),
         (doubled, r"doubled\.tsv: more than one column a; rename all but one"),
         (ragged, "not readable as rows under a header: .*Row #2: Expected 2 columns"),
+        (wide, "not readable as rows under a header: UTF-16; save it as UTF-8"),
         (tmp_path / "none.tsv", "not readable .*none.tsv"),
     ):
         with pytest.raises(UserError, match=message):

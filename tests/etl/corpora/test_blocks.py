@@ -34,6 +34,15 @@ def test_cuts_after_blank_lines_that_end_in_crlf():
     assert read(b"aa\r\n\r\nbb\r\n\r\nc", size=7) == [b"aa\r\n\r\n", b"bb\r\n\r\n", b"c"]
 
 
+@pytest.mark.parametrize("blank", ["\u3000", "\u2003 ", "\x1d", "\u0085"])
+def test_cuts_after_lines_of_any_white_space(blank):
+    line = f"{blank}\n".encode()
+    data = b"a\n" + line + b"b\n" + line + b"c\n"
+    sentence = 2 + len(line)
+    assert read(data, size=sentence + 1) == [data[:sentence], data[sentence:-2], b"c\n"]
+    assert read(data, start=1, end=sentence + 1) == [data[sentence:-2]]
+
+
 def test_cuts_before_sentence_marks():
     assert read(b">>>>>\ta\n1\n>>>>>\tb\n2\n", size=16) == [b">>>>>\ta\n1\n", b">>>>>\tb\n2\n"]
 

@@ -46,7 +46,14 @@ def test_a_byte_order_mark_inside_of_json_lines_is_no_fault(tmp_path):
 def test_an_object_that_is_longer_than_the_head_is_one_of_json_lines():
     head = (b'{"text": "' + b"x" * (1 << 16))[: 1 << 16]
     assert form_of(head) == JSON_LINES
-    assert form_of(b"{ not JSON\n") == form_of(b"{x}\n") == PLAIN
+    assert form_of(b"{ not JSON\n") == form_of(b"{x}\n") == form_of(b'{"old"} x\n') == PLAIN
+
+
+@pytest.mark.parametrize(
+    "line", ['{"text": "a", "text": "b"}', '{"text": ' + 3000 * "[" + "]}", '{"text": ', "{}"]
+)
+def test_a_fault_in_the_first_line_makes_no_prose_of_json_lines(line):
+    assert form_of(f"\u3000\n{line}\n".encode()) == JSON_LINES
 
 
 def test_the_markup_of_extracted_articles_is_left_out(tmp_path):
@@ -57,6 +64,7 @@ def test_the_markup_of_extracted_articles_is_left_out(tmp_path):
     assert form_of(content.encode()) == EXTRACTED
     texts = [document.text for document in documents(tmp_path / "wiki_00", content)]
     assert texts == ["Gardens", "Old trees grow.", "Harbour", "New boats wait."]
+    assert form_of(f"A title\n{content}".encode()) == EXTRACTED
 
 
 def test_warc_files_are_read_whatever_the_name(tmp_path):
@@ -70,6 +78,7 @@ def test_warc_files_are_read_whatever_the_name(tmp_path):
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
+        ('<doc id="1">\nOld\tJJ\ntrees\tNNS\ngrow\tVBP\n.\t.\n</doc>\n', "a vertical file"),
         ("<?xml version='1.0'?>\n<TEI><p>Old trees grow.</p></TEI>", "XML or HTML"),
         ("<!DOCTYPE html>\n<html><body>Old trees grow.</body></html>", "XML or HTML"),
         ('<corpus name="x">\n<s>Old trees grow.</s>\n</corpus>', "XML or HTML"),
@@ -101,6 +110,7 @@ def test_what_has_no_reader_is_refused_by_name(tmp_path, name, content, kind):
     "text",
     [
         PROSE,
+        "1\tOld trees grow.\n2\tNew boats wait.\n",
         "Dear John, how are you\nI am, as ever, fine\n",
         "Roses, violets\nSun, moon\nOld, new\n",
         "[Illustration]\n\nOld trees grow.",

@@ -109,7 +109,7 @@ def test_the_columns_of_conllu_plus_are_read_by_their_names():
 
 
 def test_columns_beside_the_ten_are_left_out_and_missing_ones_are_empty():
-    names = b"# global.columns = ID FORM UPOS HEAD DEPREL PARSEME:MWE\r\n"
+    names = b"# Global.Columns = ID FORM UPOS HEAD DEPREL PARSEME:MWE\r\n"
     order = column_order(names)
     assert order is not None
     rows = b"1\told\tADJ\t2\tamod\t*\r\n\t\n2\tdog\n"

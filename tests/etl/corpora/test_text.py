@@ -49,6 +49,12 @@ class TestPlainText:
             Document(f"{path}#byte=24", "Three seas."),
         ]
 
+    @pytest.mark.parametrize("blank", ["\u3000", "\u00a0 \t", "\v", "\x1c", "\u2028", "\ufeff"])
+    def test_a_line_of_any_white_space_ends_a_document(self, plain_parts, lines, blank):
+        assert texts(plain_parts(f"One.\n{blank}\nTwo.".encode())) == ["One.", "Two."]
+        assert texts(lines(f'{{"text": "One."}}\n{blank}\n'.encode())) == ["One."]
+        assert not faults(lines(f"{blank}\n".encode()))
+
     def test_line_ends_and_byte_order_marks_are_removed(self, plain_parts, tmp_path):
         documents = plain_parts(b"\xef\xbb\xbfOne.\r\nTwo.\r\n\r\nThree.\r\n")
         assert texts(documents) == ["One.\nTwo.", "Three."]

@@ -191,9 +191,9 @@ def test_the_sample_of_the_english_wikipedia(shared_data):
         "empty": 1,
         "redirect": 99,
         "namespace": 1,
-        "parser_function": 1,
+        "parser_function": 3,
     }
-    assert len(page_events) == 207
+    assert len(page_events) == 209
 
 
 SLOT = (
@@ -221,6 +221,7 @@ def test_the_main_slot_of_a_revision_is_read(read, change):
 
 def test_the_model_is_that_of_the_last_revision(read):
     older = b"<revision><model>json</model><text>{}</text></revision>\n    <revision>"
+    assert read(page().replace(b">wikitext<", b"> wikitext <")) == [Document("Sea", PROSE)]
     assert read(page().replace(b"<revision>", older)) == [Document("Sea", PROSE)]
 
 

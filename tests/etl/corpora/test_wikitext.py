@@ -109,6 +109,8 @@ from tests.etl.corpora.residual_markup import residual_markup
          "Both Heron's hatch and Bittern's hatch were open."),
         ("Both ''Heron''<nowiki></nowiki>'s and '''Bittern'''{{'s}} hatch and ''Tern''{{'}}s is.",
          "Both Heron's and Bittern's hatch and Tern's is."),
+        ("Both L'''Avenir'' and old rigs.\n\nThe '''Heron''' of d'''Orsay'' is it.",
+         "Both L'Avenir and old rigs.\nThe Heron of d'Orsay is it."),
         ("The '''''Titanic''''''s old captain is here.", "The Titanic's old captain is here."),
         # paragraphs, headings, lists
         ("== Old ==\nOne was\nhere.\n\n=== New === \nTwo was there.",
@@ -123,6 +125,9 @@ from tests.etl.corpora.residual_markup import residual_markup
         ("* Smith, J. The wide sea is old. ISBN 1234.\nNotes\n\nA, B", ""),
         ("__NOTOC__\nThe sea is __wide__ here.\n----\n", "The sea is __wide__ here."),
         # characters
+        ("The sea[1] is wide[citation needed] and old.[note 2]", "The sea is wide and old."),
+        ("The sea is {{{1|wide}}}, {{{2}}} {{#if:{{{3|}}}|low|old}} and {{{4|{{lc:BIG}}}}}.",
+         "The sea is wide, old and big."),
         ("A&nbsp;sea of 5&thinsp;m &ndash; wide\u200b &amp;lt; \u00adold \u202fone.",
          "A sea of 5 m – wide &lt; old one."),
         ("The cafe\u0301 is old and wide.", "The café is old and wide."),
@@ -245,6 +250,10 @@ def test_what_cannot_be_read_is_counted_by_reason():
     )
     running_text(wikitext, unread)
     assert unread == {"parser_function": 2}
+    running_text(
+        "In {{CURRENTYEAR}} {{padleft:7|3|0}} {{gender:Kim|his|her}} men {{ns|2}}.", unread
+    )
+    assert unread == {"parser_function": 5}
     running_text("A {{nowrap|sea is wide. It }} is. {{b", unclosed)
     assert unclosed == {"unclosed_template": 1}
     running_text("A sea is " + "{{nowrap|" * 9 + "wide" + "}}" * 9, deep)

@@ -170,7 +170,7 @@ def test_a_nul_character_does_not_hide_the_file_of_a_sample(spark, tmp_path):
 
 def test_a_byte_order_mark_is_no_part_of_a_line(tmp_path):
     assertions = tmp_path / "cn.csv"
-    assertions.write_bytes(BOM_UTF8 + GOOD["without"].encode())
+    assertions.write_bytes(BOM_UTF8 + GOOD["without"].encode() + "\n\u3000\n".encode())
     table = tmp_path / "cn.tsv"
     table.write_bytes(BOM_UTF8 + conceptnet.HEADER_4.encode() + b"\nHasA\tcat\tfur\t2\t5\n")
     for path, parse_line in ((assertions, conceptnet.parse_5), (table, conceptnet.parse_4)):

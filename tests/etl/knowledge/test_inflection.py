@@ -29,10 +29,22 @@ def test_plurals_of_man_keep_their_lemma(form):
         ("hyphae", "hypha"),
         ("chateaux", "chateau"),
         ("stomata", "stoma"),
+        ("bacteria", "bacterium"),
+        ("gyri", "gyrus"),
     ],
 )
 def test_plurals_of_other_languages_have_the_lemma_of_the_dictionary(form, lemma):
     assert noun_lemma(form, form) == lemma
+
+
+@pytest.mark.parametrize("form", ["species", "means", "politics", "gallows", "atlas", "diabetes"])
+def test_singulars_in_s_keep_their_ending(form):
+    assert noun_lemma(form, form[:-1]) == form
+
+
+@pytest.mark.parametrize("form", ["dogs", "glasses", "goods", "crossroads", "blorps"])
+def test_plurals_in_s_keep_their_lemma(form):
+    assert noun_lemma(form, form[:-1]) == form[:-1]
 
 
 @pytest.mark.parametrize("form", ["basis", "virus", "opera", "reggae", "bordeaux", "blorps"])

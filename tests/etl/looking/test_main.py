@@ -147,6 +147,8 @@ def test_history_lists_versions_newest_first(call, lake):
     assert [line.split()[0] for line in lines] == ["version", "1", "0"]
     assert lines[2].rstrip().endswith("n=1")
     assert len(call("history", "amod_pairs", "limit=1")[1].splitlines()) == 2
+    code, _, err = call("history", "amod_pairs", f"limit={10**22}")
+    assert code == 2 and "expected at most 18 digits" in err
 
 
 def test_why_takes_any_word_that_a_corpus_may_have(call, lake):
@@ -170,6 +172,7 @@ def test_why_shows_counts_measures_and_examples(call):
     line = out.splitlines()[3]
     assert line.split() == ["uk", "3", "2", "of", "2", "3", "12", "1.25", "0.5", "8.1"]
     assert "A false key.\n    Locks (uk)" in out
+    assert call("why", "False", "KEY")[1] == out
 
 
 def test_why_reports_missing_examples_and_measures(call):
@@ -188,6 +191,7 @@ def test_why_suggests_similar_words_for_an_absent_pair(call):
     assert "adjectives seen with 'key', near: false" in err
     assert "nouns seen with 'false', most often: key" in call("why", "false", "moon")[2]
     assert call("why", "o'er", "k'y")[0] == 1
+    assert "no pair 'new' 'key'" in call("why", "New", "key")[2]
 
 
 @pytest.fixture
@@ -328,7 +332,8 @@ def test_export_without_rows_fails(call, tmp_path):
         (["show", "sentences"], "no table sentences in lake="),
         (["show", "amod_pairs", "limit=0"], "limit=0: expected 1 or more"),
         (["show", "amod_pairs", "version=7"], "no version 7; expected 0 to 0"),
-        (["show", "amod_pairs", f"version={10**20}"], f"no version {10**20}; expected 0 to 0"),
+        (["show", "amod_pairs", f"version={10**17}"], f"no version {10**17}; expected 0 to 0"),
+        (["show", "amod_pairs", f"version={10**20}"], f"={10**20}: expected at most 18 digits"),
         (["show", "amod_pairs", "format=tsv"], "unknown setting 'format'"),
         (["show", "amod_pairs", "where=verb = 1"], "No field named verb"),
         (["show", "amod_pairs", "where=count >"], "amod_pairs: the query failed"),

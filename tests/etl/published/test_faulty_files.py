@@ -140,6 +140,7 @@ def test_two_columns_of_one_name_in_parquet_are_refused(tmp_path):
         ("nan", "0.5", "scale_value is 'nan'; expected a number"),
         ("60", "half", "ordering_pos is 'half'; expected a number"),
         ("60", "inf", "ordering_pos is 'inf'; expected a number"),
+        ("6_0", "0.5", "scale_value is '6_0'; expected a number"),
         ("60", "99.97", "ordering_pos is 99.97; expected shares from 0 to 1"),
         ("60", "-0.1", "ordering_pos is -0.1; expected shares from 0 to 1"),
     ],
@@ -150,6 +151,13 @@ def test_curves_that_are_no_shares_are_refused_with_the_line(tmp_path, scale, sh
     (tmp_path / "human/human_scale_curves.tsv").write_text("\n".join(rows) + "\n")
     with pytest.raises(UserError, match=rf"human_scale_curves\.tsv: line 2: {fault}"):
         asp_rows(tmp_path, HEADS[asp_rows] + b"The bag is big.\tThe bag is huge.\tnot_entailment\n")
+
+
+def test_not_a_number_is_no_sentence(tmp_path):
+    content = b'{"gold_label": "neutral", "sentence1": NaN, "sentence2": "A"}\n'
+    assert nli_lines(tmp_path, content).dropped == {
+        ("nli", "empty sentence"): (1, "snli_1.0_train.jsonl:1  A")
+    }
 
 
 def test_objects_without_a_field_are_reported_with_the_line(tmp_path):

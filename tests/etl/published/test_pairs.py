@@ -177,6 +177,9 @@ def test_wrong_files_are_refused(tmp_path):
     expected = "no row can be read: label 'maybe'; labels= knows YES, NO"
     with pytest.raises(UserError, match=expected):
         read(settings(file, *COLUMNS))
+    file = write(tmp_path / "empty.csv", [{**ROWS[0], "a": ""}])
+    with pytest.raises(UserError, match=r"no row can be read: empty text$"):
+        read(settings(file, *COLUMNS))
     with pytest.raises(UserError, match="source=mnli: expected a name other than"):
         settings(file, "source=mnli", *COLUMNS)
 

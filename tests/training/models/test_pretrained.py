@@ -55,6 +55,8 @@ def test_t5_without_a_vocabulary_is_refused(tiny_encoder, tmp_path):
         ("config.json", '{"model_type": "bert", "id2label": ["a", "b"]}'),
         ("config.json", '{"model_type": "bert", "id2label": {"x": "a"}}'),
         ("config.json", '{"model_type": "unheard-of"}'),
+        ("config.json", '{"model_type": "bert", "vocab_size": "30522"}'),
+        ("config.json", 100_000 * "["),
         ("tokenizer_config.json", "[]"),
         ("tokenizer.json", "{}"),
     ],
@@ -65,6 +67,16 @@ def test_a_folder_with_a_damaged_file_is_refused(tiny_encoder, tmp_path, name, c
     (folder / name).write_text(content)
     message = r"model=\S*model: its configuration or tokenizer cannot be read: .*save_pretrained"
     with pytest.raises(UserError, match=message):
+        find(os.fspath(folder))
+
+
+@pytest.mark.parametrize("length", [0, 3, "512"])
+def test_a_tokenizer_without_a_number_of_tokens_is_refused(tiny_encoder, tmp_path, length):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_encoder, folder)
+    file = folder / "tokenizer_config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "model_max_length": length}))
+    with pytest.raises(UserError, match=f"model_max_length is {length!r}; expected 4 or more"):
         find(os.fspath(folder))
 
 
