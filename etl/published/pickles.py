@@ -8,6 +8,7 @@ is read in this project (CONTRIBUTING.md, Security).
 
 import io
 import pickle
+import pickletools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,6 +22,7 @@ from adnominal.conf import UserError
 _RECONSTRUCT = ("numpy.core.multiarray", "numpy._core.multiarray")
 # The largest file of the releases has 6 MB.
 _MOST_BYTES = 256 << 20
+_STORING = ("PUT", "BINPUT", "LONG_BINPUT")
 
 
 class _Unpickler(pickle.Unpickler):
@@ -33,7 +35,8 @@ class _Unpickler(pickle.Unpickler):
         size = file.stat().st_size
         if size > _MOST_BYTES:
             raise UserError(f"{file}: a pickle of {size} bytes; expected at most {_MOST_BYTES}")
-        super().__init__(io.BytesIO(file.read_bytes()))
+        self._content = file.read_bytes()
+        super().__init__(io.BytesIO(self._content))
         self._file = file
         self._allowed = allowed
         self._expected = expected
@@ -52,8 +55,23 @@ class _Unpickler(pickle.Unpickler):
             f"{expected}, as in the release. Ask the source of the file to convert it to text"
         )
 
+    @property
+    def size(self) -> int:
+        """The number of bytes of the pickle."""
+        return len(self._content)
+
+    def _check_stored_numbers(self) -> None:
+        """Refuse an object stored under a number that no pickle of this size has.
+
+        Loading reserves memory for all numbers below it: 20 GB for a damaged file of 70 bytes.
+        """
+        for operation, number, _ in pickletools.genops(self._content):
+            if operation.name in _STORING and int(number or 0) > self.size:
+                raise ValueError(f"an object has the number {number}")
+
     def read(self) -> Any:
         try:
+            self._check_stored_numbers()
             return self.load()
         except UserError:
             raise
@@ -83,8 +101,11 @@ def array(file: Path) -> npt.NDArray[np.float64]:
     allowed = {(module, "_reconstruct"): _reconstruct for module in _RECONSTRUCT}
     allowed |= {("numpy", "ndarray"): np.ndarray, ("numpy", "dtype"): np.dtype}
     expected = "only numpy's _reconstruct, ndarray and dtype"
-    value = _Unpickler(file, allowed, expected).read()
+    unpickler = _Unpickler(file, allowed, expected)
+    value = unpickler.read()
     try:
+        if isinstance(value, np.ndarray) and value.nbytes > unpickler.size:
+            raise ValueError(f"the shape {value.shape} has more numbers than the file")
         numbers = np.asarray(value)
         if numbers.dtype.kind not in "biuf":
             raise ValueError(f"values of type {numbers.dtype}")

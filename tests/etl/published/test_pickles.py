@@ -64,3 +64,24 @@ def test_arrays_without_numbers_and_truncated_pickles_are_refused(tmp_path):
     (tmp_path / "half.pkl").write_bytes(pickle.dumps(ROWS)[:-9])
     with pytest.raises(UserError, match="not readable as a pickle"):
         read_plain_values(tmp_path / "half.pkl")
+
+
+@pytest.mark.parametrize("read", [read_plain_values, array])
+@pytest.mark.parametrize("store", [b"r\xff\xff\xff\x7f", b"p2147483647\n"])
+def test_a_number_of_a_stored_object_that_would_reserve_all_memory_is_refused(
+    tmp_path, read, store
+):
+    file = tmp_path / "rows.pkl"
+    file.write_bytes(b"\x80\x03]" + store + b".")
+    with pytest.raises(UserError, match="not readable as a pickle: an object has the number 2147"):
+        read(file)
+
+
+def test_an_array_of_more_numbers_than_the_file_has_is_refused(tmp_path):
+    file = tmp_path / "curve.pkl"
+    file.write_bytes(b"cnumpy\nndarray\n(I100000000\ntR.")
+    with pytest.raises(
+        UserError, match=r"the shape \(100000000,\) has more numbers than the file"
+    ):
+        array(file)
+    assert array(write(tmp_path / "list.pkl", [1, 2, 3])).tolist() == [1.0, 2.0, 3.0]
