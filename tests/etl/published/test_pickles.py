@@ -80,8 +80,6 @@ def test_a_number_of_a_stored_object_that_would_reserve_all_memory_is_refused(
 def test_an_array_of_more_numbers_than_the_file_has_is_refused(tmp_path):
     file = tmp_path / "curve.pkl"
     file.write_bytes(b"cnumpy\nndarray\n(I100000000\ntR.")
-    with pytest.raises(
-        UserError, match=r"the shape \(100000000,\) has more numbers than the file"
-    ):
+    with pytest.raises(UserError, match=r"the shape \(100000000,\) has more numbers than the file"):
         array(file)
     assert array(write(tmp_path / "list.pkl", [1, 2, 3])).tolist() == [1.0, 2.0, 3.0]
