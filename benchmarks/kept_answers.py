@@ -15,10 +15,11 @@ def keep(name: str, out: Path) -> None:
     A run of seed 0 is in ``NAME-0.parquet``, and its figures are in ``NAME-0.json``.
     """
     FOLDER.mkdir(exist_ok=True)
-    for path in sorted(out.glob("*/result.json")):
-        result = json.loads(path.read_text(encoding="utf-8"))
+    for result_file in sorted(out.glob("*/result.json")):
+        result = json.loads(result_file.read_text(encoding="utf-8"))
         kept = FOLDER / f"{name}-{result['seed']}"
-        answers = pq.read_table(path.with_name("predictions.parquet"), columns=COLUMNS)
-        pq.write_table(answers, kept.with_suffix(".parquet"), compression="zstd")
+        answers = pq.read_table(result_file.with_name("predictions.parquet"), columns=COLUMNS)
+        path = kept.with_suffix(".parquet")
+        pq.write_table(answers, path, compression="zstd", compression_level=19)
         figures = json.dumps(result["figures"], indent=1)
         kept.with_suffix(".json").write_text(f"{figures}\n", encoding="utf-8")

@@ -51,8 +51,8 @@ class Experiment:
         scores: the MLflow metrics that are recorded, by a short name.
         recipe: of SyGNS's runs, how they were trained.
         title: of SyGNS's runs, the heading under which docs/sygns.md has them.
-        earlier: whether an earlier version trained it in a way that is no setting today; it is not
-            run again.
+        earlier: whether it was trained by an earlier version or on trial, in a way that is no
+            setting today; it is not run again.
         paper: the place of the printed number by score: paper, table, row, column.
     """
 
@@ -68,6 +68,12 @@ class Experiment:
     title: str = ""
     earlier: bool = False
     paper: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def seeds(self) -> list[str]:
+        """The seeds of its runs, of one setting each, in order."""
+        (words,) = [word for word in self.settings if word.startswith("seeds=")]
+        return words.removeprefix("seeds=").strip("[]").split(",")
 
     def printed_numbers(self) -> dict[str, str]:
         """The paper's numbers, as printed."""

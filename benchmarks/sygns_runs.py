@@ -9,7 +9,7 @@ from benchmarks.papers import Experiment, experiments
 from benchmarks.results import Figures
 
 _NAMES = ("recipe", "model", "form", "seed")
-_LEFT = 'Not run: parts of `python -m benchmarks papers run=true "parts=[…]"`, cost on one core:'
+_LEFT = 'Not run: parts of `python -m benchmarks papers run=true "parts=[…]"`, with hours of one core:'
 
 
 def section(figures: Mapping[str, Figures]) -> str:
@@ -58,11 +58,10 @@ def _rows(entry: Experiment, figures: Figures) -> Iterator[tuple[str, ...]]:
     architecture = settings["seq2seq.architecture"]
     model = "GRU" if architecture == "gru" else architecture.capitalize()
     printed = entry.printed_numbers()
-    paper = " / ".join(printed[score] for score in entry.scores)
+    paper = "/".join(printed[score] for score in entry.scores)
     hours = figures["hours"]
     hours_text = "–" if hours is None else f"{hours / figures['runs']:.2f}"
-    seeds = settings["seeds"].strip("[]").split(",")
-    for place, seed in enumerate(seeds[: figures["runs"]]):
+    for place, seed in enumerate(entry.seeds[: figures["runs"]]):
         values = [figures["scores"][score][place] for score in entry.scores]
         texts = [f"{100 * value:.1f}" for value in values]
         what = (entry.recipe, f"{model}, {size}", settings["task.form"].upper(), seed)
@@ -82,4 +81,4 @@ def _commands(entries: Sequence[Experiment], figures: Mapping[str, Figures]) -> 
             left.sort(key=lambda entry: (entry.hours, entry.name))
             hours = sum(missing(entry) * entry.hours for entry in left)
             names = ",".join(entry.name for entry in left)
-            yield f"- {title}: `{names}` (about {hours:.1f} CPU hours)"
+            yield f"- {title}: `{names}` ({hours:.1f})"

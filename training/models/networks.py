@@ -2,7 +2,9 @@
 
 `GRU`: one unidirectional layer each for encoder and decoder, global dot-product attention over the
 encoder's outputs after the decoder's step (Luong et al. 2015). The decoder reads each token
-together with what it attended to before (input feeding, their section 3.3).
+together with what it attended to before (input feeding, their section 3.3). Dropout is on the
+embedded tokens of both texts and on the output, and the weights of embeddings and linear layers are
+drawn as by Glorot and Bengio (2010); docs/sygns.md has what each of these brings.
 `Transformer`: encoder and decoder of three layers with eight heads and learned positions,
 normalised after each block as in Vaswani et al. (2017).
 
@@ -95,7 +97,12 @@ class GRU(_Network):
         self.attended = nn.Linear(2 * size, size)
         self.dropout = nn.Dropout(config.dropout)
         self.out = nn.Linear(size, config.target_size)
+        self.apply(self._draw)
         self.post_init()
+
+    def _draw(self, module: nn.Module) -> None:
+        if isinstance(module, (nn.Embedding, nn.Linear)):
+            nn.init.xavier_uniform_(module.weight)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Tensor:
         """Return logits [batch, target, vocabulary], each from the labels before it.
@@ -105,7 +112,7 @@ class GRU(_Network):
         memory, state, fed = self._start(input_ids, attention_mask)
         attended = []
         # Each token needs what was attended to at the one before it.
-        for token in self.target(_shifted_labels(labels)).split(1, dim=1):
+        for token in self.dropout(self.target(_shifted_labels(labels))).split(1, dim=1):
             fed, state = self._decode(token, state, fed, memory, attention_mask)
             attended.append(fed)
         return self._logits(torch.cat(attended, dim=1))
@@ -117,7 +124,7 @@ class GRU(_Network):
             The encoder's outputs [batch, source, hidden], its state after each text's last token
             [1, batch, hidden], and what the decoder is fed at first, zeros [batch, 1, hidden].
         """
-        outputs, _ = self.encoder(self.source(ids))
+        outputs, _ = self.encoder(self.dropout(self.source(ids)))
         last = (mask.sum(dim=1) - 1).clamp(min=0)
         # Reading is left to right, so padding after a sentence cannot change the state at its end.
         final = outputs[torch.arange(len(ids), device=ids.device), last]
