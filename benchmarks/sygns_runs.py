@@ -9,7 +9,9 @@ from benchmarks.papers import Experiment, experiments
 from benchmarks.results import Figures
 
 _NAMES = ("recipe", "model", "form", "seed")
-_LEFT = 'Not run: parts of `python -m benchmarks papers run=true "parts=[…]"`, with hours of one core:'
+_LEFT = (
+    'Not run: parts of `python -m benchmarks papers run=true "parts=[…]"`, with hours of one core:'
+)
 
 
 def section(figures: Mapping[str, Figures]) -> str:
