@@ -22,6 +22,7 @@ from adnominal.conf import UserError
 _RECONSTRUCT = ("numpy.core.multiarray", "numpy._core.multiarray")
 # The largest file of the releases has 6 MB.
 _MOST_BYTES = 256 << 20
+# The operations that store an object under a number.
 _STORING = ("PUT", "BINPUT", "LONG_BINPUT")
 
 
