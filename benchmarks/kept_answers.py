@@ -20,6 +20,9 @@ def keep(name: str, out: Path) -> None:
         kept = FOLDER / f"{name}-{result['seed']}"
         answers = pq.read_table(result_file.with_name("predictions.parquet"), columns=COLUMNS)
         path = kept.with_suffix(".parquet")
-        pq.write_table(answers, path, compression="zstd", compression_level=19)
+        # Hardly a value occurs twice: a dictionary would only lengthen the file.
+        pq.write_table(
+            answers, path, use_dictionary=False, compression="zstd", compression_level=19
+        )
         figures = json.dumps(result["figures"], indent=1)
         kept.with_suffix(".json").write_text(f"{figures}\n", encoding="utf-8")
