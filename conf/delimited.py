@@ -121,6 +121,10 @@ class _Reader:
     def header(self, needed: Sequence[str], expected: str) -> list[str]:
         """The names of the columns, which must have those in `needed`, and no name twice."""
         names = [name.strip() for name in next(self._fields(), [])]
+        if names and names[0].lower().startswith("sep="):
+            raise UserError(
+                f"{self._name}: line 1 is a spreadsheet's mark of the separator; remove it"
+            )
         if missing := sorted(set(needed) - set(names)):
             if len(names) == 1 and "\t" in names[0]:
                 raise UserError(
@@ -128,10 +132,6 @@ class _Reader:
                 )
             if len(names) == 1 and self._is_tabs and delimiter_of(names[0]) in names[0]:
                 raise UserError(f"{self._name}: no tab in line 1; expected columns between tabs")
-            if names and names[0].lower().startswith("sep="):
-                raise UserError(
-                    f"{self._name}: line 1 is a spreadsheet's mark of the separator; remove it"
-                )
             raise UserError(
                 f"{self._name}: line 1 has no column {', '.join(missing)}, it has "
                 f"{', '.join(names) or 'nothing'}" + (expected and f"; expected {expected}")

@@ -287,7 +287,14 @@ def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[m
         order = column_order(head)
         if order is not None:
             head = in_usual_order(head, order)
-        dialect = detect(head)
+        try:
+            dialect = detect(head)
+        except UnknownDialect as error:
+            if order is None:
+                raise
+            raise UnknownDialect(
+                f"no row of the {order.width} columns that # global.columns names"
+            ) from error
         if SOURCE_OF[dialect.name] != source:
             raise UnknownDialect(
                 f"the file is in the layout {dialect.name}, which source={source} does not read; "
