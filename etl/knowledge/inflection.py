@@ -61,7 +61,7 @@ def noun_lemma(form: str, lemma: str) -> str:
         is_singular = form == f"{lemma}s" and nouns[:1] == (form,)
         is_of_ie = lemma == f"{form[:-3]}y" and nouns[:1] == (form[:-1],)
         if is_singular or is_of_ie:
-            return nouns[0]
+            return str(nouns[0])
         return lemma if nouns else _singular_of_unknown(form, lemma)
     if not getAllLemmas(form):
         return _FOREIGN_ENDING.sub("", form)
