@@ -35,11 +35,14 @@ def text_of(file: Path, name: str) -> str:
         UserError: it cannot be read, or is not UTF-8.
     """
     try:
-        return file.read_bytes().decode("utf-8-sig")
+        text = file.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"{name}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{name}: {decoding_fault(file)}") from error
+    if "\0" in text:
+        raise UserError(f"{name}: {decoding_fault(file)}")
+    return text
 
 
 def delimiter_of(header: str) -> str:
@@ -92,6 +95,8 @@ def read_rows(
     """
     with open_text(file, name) as lines:
         header = lines.readline()
+        if "\0" in header:
+            raise UserError(f"{name}: {decoding_fault(file)}")
         delimiter = "\t" if tabs else delimiter_of(header)
         lines.seek(0)
         reader = _Reader(lines, name, delimiter)
@@ -108,18 +113,25 @@ class _Reader:
             self._reader = csv.reader(lines, delimiter=delimiter, strict=True)
         self._name = name
         self._hint = ""
-        if delimiter != "\t":
+        self._is_tabs = delimiter == "\t"
+        if not self._is_tabs:
             self._hint = "; close every quote, and double those inside a quoted field"
         self._line = 1
 
     def header(self, needed: Sequence[str], expected: str) -> list[str]:
         """The names of the columns, which must have those in `needed`, and no name twice."""
         names = [name.strip() for name in next(self._fields(), [])]
+        if names and names[0].lower().startswith("sep="):
+            raise UserError(
+                f"{self._name}: line 1 is a spreadsheet's mark of the separator; remove it"
+            )
         if missing := sorted(set(needed) - set(names)):
             if len(names) == 1 and "\t" in names[0]:
                 raise UserError(
                     f"{self._name}: tabs separate the columns in line 1; name the file .tsv"
                 )
+            if len(names) == 1 and self._is_tabs and delimiter_of(names[0]) in names[0]:
+                raise UserError(f"{self._name}: no tab in line 1; expected columns between tabs")
             raise UserError(
                 f"{self._name}: line 1 has no column {', '.join(missing)}, it has "
                 f"{', '.join(names) or 'nothing'}" + (expected and f"; expected {expected}")

@@ -9,6 +9,27 @@ from typing import Any, TextIO
 from adnominal.conf import UserError
 
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# First bytes of other files that are renamed as text, and what to do about them.
+_OTHER_CONTENT = {
+    b"\x1f\x8b": "gzip data; unpack it",
+    b"BZh": "bzip2 data; unpack it",
+    b"\xfd7zXZ": "xz data; unpack it",
+    b"\x28\xb5\x2f\xfd": "Zstandard data; unpack it",
+    b"PK\x03\x04": "a zip archive or a workbook of a spreadsheet; unpack or export it",
+    b"\xd0\xcf\x11\xe0": "a workbook of a spreadsheet; export it as CSV",
+    b"PAR1": "Parquet; name the file .parquet",
+}
+
+
+NO_TEXT = "half a surrogate pair or NUL, which is no text"
+
+
+def is_text(*values: str) -> bool:
+    """Whether the values are text: JSON and pickles may contain NUL and half a surrogate pair."""
+    try:
+        return b"\0" not in "".join(values).encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def first_line(message: object) -> str:
@@ -35,13 +56,24 @@ def open_text(file: Path, name: str) -> Iterator[TextIO]:
         raise UserError(f"{name}: {decoding_fault(file)}") from error
 
 
+def other_content(file: Path) -> str | None:
+    """What a file is by its first bytes, if that is no text in UTF-8, and what to do about it."""
+    with file.open("rb") as stream:
+        head = stream.read(6)
+    if head.startswith(UTF_16_MARKS) or b"\0" in head[:2]:
+        return "UTF-16; save it as UTF-8"
+    return next((what for mark, what in _OTHER_CONTENT.items() if head.startswith(mark)), None)
+
+
 def decoding_fault(file: Path) -> str:
-    """Where a file is not UTF-8, and how to mend it."""
+    """Why a file is not text in UTF-8, and how to mend it."""
+    if fault := other_content(file):
+        return fault
     position = 0
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
-            if number == 1 and line.startswith(UTF_16_MARKS):
-                return "UTF-16; save it as UTF-8"
+            if b"\0" in line:
+                return f"NUL, which is no text, in line {number}; save it as UTF-8"
             try:
                 line.decode()
             except UnicodeDecodeError as error:

@@ -1,5 +1,6 @@
 """People's votes on the labels of items: how they are written, checked and stored (label_votes)."""
 
+import ast
 from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -17,6 +18,9 @@ TABLE = "label_votes"
 _MAX_VOTES = 2**31 - 1
 Votes = Mapping[str, int]
 """The number of people who gave each label."""
+
+
+OTHER_FORM = "votes of another form than a list of labels or counts of labels"
 
 
 class NoVotes(Exception):
@@ -38,7 +42,7 @@ def read_votes(value: Any, names: Mapping[str, str]) -> dict[str, int]:
     if isinstance(value, list | tuple):
         value = Counter(str(label) for label in value)
     if not isinstance(value, Mapping):
-        raise NoVotes("votes of another form than a list of labels or counts of labels")
+        raise NoVotes(OTHER_FORM)
     votes: Counter[str] = Counter()
     for label, count in value.items():
         if str(label) not in names:
@@ -57,11 +61,23 @@ def _parse_votes(text: str) -> Any:
     try:
         return json_value(text)
     except ValueError:
+        if text.lstrip()[0] in "[{":
+            return _python_value(text)
         pairs = [part.rpartition(":") for part in text.split(",")]
+    if not all(colon for _, colon, _ in pairs):
+        raise NoVotes(OTHER_FORM)
     votes = {label.strip(): count.strip() for label, _, count in pairs}
     if len(votes) < len(pairs):
         raise NoVotes("votes for one label twice")
     return votes
+
+
+def _python_value(text: str) -> Any:
+    """The list or dictionary that pandas has written to a CSV file, in Python's form."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+        raise NoVotes(OTHER_FORM) from error
 
 
 def _whole_number(count: Any) -> int:

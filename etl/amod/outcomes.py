@@ -44,6 +44,8 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
             f"than max_rejected={settings.max_rejected:g}; most often {worst['reason']} "
             f"({worst['count']}), as {_sample(entry, worst)}"
         )
+        if worst["reason"] in ("no_field", "not_text"):
+            reason += f"; the text is read from text_field={settings.text_field}"
     return replace(
         entry,
         status=DONE if reason is None else FAILED,

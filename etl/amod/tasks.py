@@ -28,8 +28,10 @@ from adnominal.etl.amod.sums import pack
 from adnominal.etl.corpora.blocks import NoBoundary, blocks
 from adnominal.etl.corpora.contents import HEAD_BYTES, SOURCE_OF
 from adnominal.etl.corpora.dialects import (
+    CONLLU,
     Dialect,
     UnknownDialect,
+    blocks_in_usual_order,
     column_order,
     detect,
     in_usual_order,
@@ -285,7 +287,14 @@ def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[m
         order = column_order(head)
         if order is not None:
             head = in_usual_order(head, order)
-        dialect = detect(head)
+        try:
+            dialect = detect(head)
+        except UnknownDialect as error:
+            if order is None:
+                raise
+            raise UnknownDialect(
+                f"no row of the {order.width} columns that # global.columns names"
+            ) from error
         if SOURCE_OF[dialect.name] != source:
             raise UnknownDialect(
                 f"the file is in the layout {dialect.name}, which source={source} does not read; "
@@ -293,8 +302,8 @@ def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[m
             )
         end = None if unit.end >= unit.bytes else unit.end
         stored_blocks: Iterator[memoryview] = blocks(stream, start=unit.start, end=end)
-        if order is not None:
-            stored_blocks = (memoryview(in_usual_order(b, order)) for b in stored_blocks)
+        if dialect is CONLLU:
+            stored_blocks = blocks_in_usual_order(stored_blocks, order)
         yield dialect, stored_blocks
 
 

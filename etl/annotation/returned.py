@@ -13,6 +13,7 @@ from adnominal.conf import UserError
 from adnominal.conf.delimited import rows_of, text_of
 from adnominal.conf.numbers import finite_number
 from adnominal.conf.texts import json_value
+from adnominal.etl.corpora.normalisation import drop_invisible
 
 _MTURK_COLUMNS = {"Input.question_1", "WorkerId", "AssignmentStatus", "WorkTimeInSeconds"}
 _CSV_COLUMNS = {"question_1", "label_1", "annotator"}
@@ -86,7 +87,7 @@ def _page(place: str, line: Mapping[str, str], annotator: str | None) -> Answere
             labels[question_id] = label
     return AnsweredPage(
         place=place,
-        annotator=line["annotator"].strip() or annotator or "",
+        annotator=drop_invisible(line["annotator"]).strip() or annotator or "",
         labels=labels,
         seconds=_seconds_of_question(line.get("seconds", ""), len(labels)),
         rejected=bool(line.get("rejected")),
@@ -151,7 +152,7 @@ def _mturk_line(row: Mapping[str, str]) -> dict[str, str]:
             # Two options of a question are no label, as in the other layouts.
             earlier = line.get(label_column)
             line[label_column] = option if earlier is None else f"{earlier}, {option}"
-    status = row["AssignmentStatus"]
+    status = row["AssignmentStatus"].strip().capitalize()
     # The column Reject has the reasons of a review that is about to be uploaded.
     is_being_rejected = status == "Submitted" and row.get("Reject", "").strip() != ""
     if status == "Rejected" or is_being_rejected:

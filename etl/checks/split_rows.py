@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from adnominal.conf import UserError
-from adnominal.conf.texts import UTF_16_MARKS, first_line
+from adnominal.conf.texts import first_line, other_content
 from adnominal.etl.declaration import Dataset
 from adnominal.etl.lake import arrow
 
@@ -122,8 +122,8 @@ def read_rows(path: Path) -> pa.Table:
         rows = pa_csv.read_csv(path, reading, parse, pa_csv.ConvertOptions(column_types=kinds))
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
         fault = first_line(error)
-        if path.is_file() and path.read_bytes().startswith(UTF_16_MARKS):
-            fault = "UTF-16; save it as UTF-8"
+        if path.is_file() and path.suffix not in (".gz", ".bz2", ".zst"):
+            fault = other_content(path) or fault
         raise UserError(f"{path}: not readable as rows under a header: {fault}") from error
     names = rows.column_names
     repeated = dict.fromkeys(name for name in names if names.count(name) > 1)

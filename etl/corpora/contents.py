@@ -31,6 +31,7 @@ _JSON_ARRAY = re.compile(rb"(?:\[\s*)+(?:\{\s*\"|\"(?:[^\"\\]|\\.)*\"\s*[,\]])")
 _MARKUP = re.compile(rb"<(?:\?xml|!doctype|!--|html|[a-z][\w:.-]*(?:\s[^<>]*)?/?>)", re.IGNORECASE)
 _CERTAIN_MARKUP = (b"<?xml", b"<!doctype", b"<html")
 _BINARY = {b"%PDF-": "PDF", b"{\\rtf": "RTF", b"\xd0\xcf\x11\xe0": "a document of Word"}
+_TAR_MARK = slice(257, 262)
 _LINES_LOOKED_AT = 20
 _COLUMN_NAME = re.compile(r"[A-Za-z_][\w-]*(?:[ ./][\w-]+){0,2}")
 # Prose has commas too, so of a table with commas one of its columns must have a usual name.
@@ -80,6 +81,8 @@ def refusal_of(head: bytes) -> str | None:
     if head.startswith(UTF_16_MARKS):
         return "is UTF-16; save it as UTF-8"
     kind = next((name for mark, name in _BINARY.items() if content.startswith(mark)), None)
+    if head[_TAR_MARK] == b"ustar":
+        kind = "a tar archive"
     if kind is None and (_JSON_ARRAY.match(content) or re.match(rb"\{\s*\n\s*\"", content)):
         kind = "one JSON value"
     if kind is None and _is_markup(content):

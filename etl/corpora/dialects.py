@@ -19,7 +19,7 @@ with a blank line and ``# newdoc<TAB>url = URL<TAB>s3 = PATH``; a sentence with 
 import itertools
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -54,6 +54,7 @@ DIALECTS = {dialect.name: dialect for dialect in (DEPCC, DEPCC_FLAT, CONLLU)}
 # Of these, a file needs one: the lemma replaces a missing form, and either tag decides.
 _ONE_OF = (("FORM", "LEMMA"), ("UPOS", "XPOS"))
 _GLOBAL_COLUMNS = re.compile(rb"#\s*global\.columns\s*=(.*)", re.IGNORECASE)
+_FURTHER_HEADER = re.compile(rb"^#\s*global\.columns\s*=(.*)$", re.IGNORECASE | re.MULTILINE)
 _CONLLU_ID = re.compile(rb"[1-9][0-9]*(-[1-9][0-9]*)?|[0-9]+\.[1-9][0-9]*")
 _ROWS_LOOKED_AT = 20  # a damaged row after these does not make the file prose
 _NUMBER = re.compile(rb"[0-9]+")
@@ -141,9 +142,12 @@ def column_order(head: bytes) -> ColumnOrder | None:
         lambda line: is_blank(line) or line.startswith(b"#"), _lines(head)
     )
     headers = [match for line in comments if (match := _GLOBAL_COLUMNS.fullmatch(line))]
-    if not headers:
-        return None
-    names = headers[0][1].decode("utf-8", "replace").split()
+    return _order_of(headers[0][1]) if headers else None
+
+
+def _order_of(header: bytes) -> ColumnOrder | None:
+    """The order that the names in a header give; raises as `column_order`."""
+    names = header.decode("utf-8", "replace").split()
     if names == list(COLUMN_NAMES):
         return None
     repeated = {name for name in names if names.count(name) > 1}
@@ -159,6 +163,27 @@ def column_order(head: bytes) -> ColumnOrder | None:
     if places[FORM] is None:
         places[FORM] = places[LEMMA]
     return ColumnOrder(places, len(names))
+
+
+def blocks_in_usual_order(
+    blocks: Iterable[memoryview], order: ColumnOrder | None
+) -> Iterator[memoryview]:
+    """The blocks of a file in CoNLL-U (Plus) with their columns as the ten of CoNLL-U.
+
+    Raises:
+        UnknownDialect: a later ``# global.columns``, as of a file that another was appended to,
+            names other columns than those of `order`.
+    """
+    for block in blocks:
+        content = bytes(block)
+        if b"global.columns" in content:
+            for header in _FURTHER_HEADER.finditer(content):
+                if _order_of(header[1]) != order:
+                    raise UnknownDialect(
+                        f"{header[0].decode('utf-8', 'replace').strip()}: other columns than those "
+                        "at the beginning of the file; put the sentences after it into another file"
+                    )
+        yield block if order is None else memoryview(in_usual_order(content, order))
 
 
 def in_usual_order(block: bytes | memoryview, order: ColumnOrder) -> bytes:

@@ -8,13 +8,15 @@ of references and links, and with words that a line end has cut in one piece. Th
 import re
 import unicodedata
 from functools import lru_cache
+from html import unescape
 
 # Soft hyphen; grapheme joiner; selectors of a character's variant; zero-width spaces, joiners and
 # direction marks; isolates and embeddings; word joiner and invisible operators; byte order mark
-# inside of a text; anchors of annotations; tags.
+# inside of a text, and its reverse, which PDF readers have for hyphens; anchors of annotations;
+# tags.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
-    "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "\ufe00-\ufe0f\ufeff\ufffe\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 # Those that `str.isprintable` takes for visible marks, as far as they are common.
 _INVISIBLE_MARKS = ("\u034f", "\ufe0f")
@@ -59,6 +61,8 @@ _TAG = re.compile(
     r"(?:\s[^<>\n]*=[^<>\n]*)?>|<https?://[^<>\s]*>",
     re.IGNORECASE,
 )
+# Entities of HTML that are left in text: "an old&nbsp;key", "Smith &amp; Sons".
+_ENTITY = re.compile(r"&(?:nbsp|amp|quot|apos|lt|gt|shy|[lr][sd]quo|[nm]dash|hellip|#\d{2,5});")
 _LINE_BREAK = re.compile(r" ?<br ?/?> ?", re.IGNORECASE)
 # Daggers of footnotes behind a word or its full stop; before a word they mean "died".
 _DAGGERS = re.compile(r"[†‡](?<=[\w.,;:!?\"”’)†‡].)[†‡]*(?!\w)")
@@ -96,9 +100,11 @@ def without_reference_marks(text: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """`text` without marks of references, and without the markup of links and emphasis."""
+    """`text` without marks of references, the markup of links and emphasis, and entities."""
     if "<" in text and ("</" in text or "/>" in text or "<http" in text):
         text = _LINE_BREAK.sub(" ", _TAG.sub("", text))
+    if "&" in text:
+        text = _ENTITY.sub(lambda entity: unescape(entity[0]).replace("\u00a0", " "), text)
     if "](" in text:
         # Twice, since an image may be the label of a link.
         text = _LINK.sub(r"\1", _LINK.sub(r"\1", text))

@@ -24,6 +24,7 @@ from adnominal.etl.corpora.normalisation import (
 )
 from adnominal.etl.corpora.wikitext_paragraphs import paragraphs_of, without_gaps
 from adnominal.etl.corpora.wikitext_templates import (
+    PIPE,
     SUPERSCRIPTS,
     function_of,
     is_unknown_function,
@@ -36,7 +37,7 @@ from adnominal.etl.corpora.wikitext_templates import (
 _REMOVED_ELEMENTS = (
     "ref|references|math|chem|ce|gallery|timeline|syntaxhighlight|source|score|imagemap|hiero|"
     "graph|templatedata|templatestyles|mapframe|maplink|pre|style|script|section|indicator|"
-    "inputbox|includeonly|categorytree|table|code|del"
+    "inputbox|includeonly|categorytree|table|code|del|rt|rp"
 )
 _ELEMENT = re.compile(
     rf"<(?:!--|(nowiki|{_REMOVED_ELEMENTS})(?=[\s/>])[^<>]*?(/?)>)", re.IGNORECASE
@@ -443,6 +444,7 @@ def running_text(wikitext: str, unread: Counter[str] | None = None) -> str:
     """
     text = _without_elements(wikitext)
     text = _without_templates("\n" + text, 0, Counter() if unread is None else unread)
+    text = text.replace(PIPE, "|")
     text = _without_links(text)
     if "<" in text:
         text = _SUPERSCRIPT.sub(lambda m: m[1].translate(SUPERSCRIPTS), text)

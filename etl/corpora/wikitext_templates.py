@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 
 Renderer = Callable[[list[str], dict[str, str]], str]
+PIPE = "\ue000"
+"""In place of {{!}}, which does not separate the arguments of the template around it."""
 
 
 def _argument(index: int) -> Renderer:
@@ -211,6 +213,7 @@ _TEMPLATES: dict[str, Renderer] = {
     "pi": _constant_renderer("π"),
     **_aliases("dot; middot; ·; bullet; •", _constant_renderer(" · ")),
     "=": _constant_renderer("="),
+    "!": _constant_renderer(PIPE),
     **_aliases("clear; -; br; break; crlf; pb; paragraph break", _constant_renderer("\n\n")),
     # numbers, dates, measures
     **_aliases("convert; cvt; conv", _convert),

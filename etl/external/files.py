@@ -16,9 +16,8 @@ from typing import Any
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import SURPLUS, read_rows, text_of
-from adnominal.conf.texts import first_line, json_lines, json_value
+from adnominal.conf.texts import NO_TEXT, first_line, is_text, json_lines, json_value
 from adnominal.etl.external.settings import Settings
-from adnominal.etl.published.reading import NO_TEXT, is_text
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d{2}-\d{2}T[\d.\-]+")
 _NO_FILTER = "none"
@@ -66,7 +65,7 @@ def answers(file: Path, settings: Settings) -> Iterator[Answer]:
         UserError: the file cannot be read, has another form, or has no answer.
     """
     readers = {".jsonl": _harness_samples, ".json": _inspect_log}
-    read = readers.get(file.suffix, _table_rows)
+    read = readers.get(file.suffix.lower(), _table_rows)
     is_empty = True
     for answer in read(file, settings):
         is_empty = False
@@ -204,7 +203,7 @@ def _inspect_state(sample: Mapping[str, Any]) -> str:
 def _table_rows(file: Path, settings: Settings) -> Iterator[Answer]:
     name = f"file={file}"
     columns = (settings.item, settings.answer)
-    is_tsv = file.suffix == ".tsv"
+    is_tsv = file.suffix.lower() == ".tsv"
     rows = read_rows(file, name, columns, tabs=is_tsv, expected=_TABLE_OF_ANSWERS)
     for line, fields, is_surplus in rows:
         place = f"{name}: line {line}"

@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 
 from adnominal.conf import UserError
 from adnominal.conf.numbers import finite_number
+from adnominal.conf.texts import is_text
 from adnominal.etl.corpora.dialects import is_blank
 from adnominal.etl.corpora.files import Unit, UnitStream, Unreadable, open_input
 from adnominal.etl.corpora.inputs import InputFile
@@ -39,7 +40,7 @@ NO_RELATION = "no relation in its column"
 NO_WORD = "node without a word"
 NO_WEIGHT = "no JSON with a weight in the last column"
 NO_NUMBERS = "no numbers in the last two columns"
-NO_TEXT = "not UTF-8"
+NO_TEXT = "not text in UTF-8"
 # Reasons of well-formed lines, which do not count as malformed.
 OTHER_LANGUAGE = "not English on both sides"
 ODD_SURFACE = "sentence without two [[arguments]]: edge kept, sentence left out"
@@ -94,16 +95,14 @@ def parse_5(line: bytes) -> Outcome:
         return None, NO_WORD
     try:
         data = json.loads(metadata)
-        weight = float(data["weight"]) if not isinstance(data["weight"], str) else math.nan
+        is_number = not isinstance(data["weight"], str | bool)
+        weight = float(data["weight"]) if is_number else math.nan
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return None, NO_WEIGHT
     if not math.isfinite(weight):
         return None, NO_WEIGHT
     relation = _NEGATED.sub("", path[3:], count=1) if path.startswith("/r/Not") else path[3:]
-    try:
-        # Half of a surrogate pair is legal in JSON, but is no text.
-        "".join(value for value in data.values() if isinstance(value, str)).encode()
-    except UnicodeEncodeError:
+    if not is_text(*(value for value in data.values() if isinstance(value, str))):
         return None, NO_TEXT
     surface = _text(data, "surfaceText")
     malformed_surface = surface is not None and not _TWO_ARGUMENTS.fullmatch(surface)

@@ -18,6 +18,8 @@ import pyarrow as pa
 import yaml
 
 from adnominal.conf import ROOT, UserError
+from adnominal.conf.texts import decoding_fault
+from adnominal.etl.corpora.normalisation import drop_invisible
 from adnominal.etl.lake.tables import table
 
 FOLDER = ROOT / "conf" / "lexicons"
@@ -143,7 +145,7 @@ def _read_lines(path: Path) -> tuple[str, list[tuple[str, tuple[str, ...]]]]:
     except OSError as error:
         raise UserError(f"no word list at {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 text ({error.reason}); save it as UTF-8") from error
+        raise UserError(f"{path}: {decoding_fault(path)}") from error
     version = ""
     lines = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -151,7 +153,7 @@ def _read_lines(path: Path) -> tuple[str, list[tuple[str, tuple[str, ...]]]]:
             name, _, value = line[1:].partition(":")
             version = value.strip() if name.strip() == "version" else version
         elif line.strip():
-            fields = tuple(cell.strip() for cell in line.split("\t"))
+            fields = tuple(drop_invisible(cell).strip() for cell in line.split("\t"))
             lines.append((f"{path}:{number}", fields))
     return version, lines
 

@@ -227,8 +227,10 @@ def _folders(path: Path) -> list[_Folder]:
         return [path, path / "dict"]
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
-    folders = [name.rpartition("/")[0] for name in names if name.endswith("/data.noun")]
-    return [zipfile.Path(path, f"{folder}/") for folder in folders] or [path]
+    folders = [
+        name.removesuffix("data.noun") for name in names if f"/{name}".endswith("/data.noun")
+    ]
+    return [zipfile.Path(path, folder) for folder in folders] or [path]
 
 
 def _missing_files(folder: _Folder) -> list[str]:

@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import text_of
-from adnominal.conf.texts import json_value
+from adnominal.conf.texts import NO_TEXT, is_text, json_value
 from adnominal.etl.adept import LABELS
 from adnominal.etl.adept.splits import PARTS, merge_copies, repetitions, split_columns
 from adnominal.etl.adept.variants import item_id
 from adnominal.etl.lake.tables import table
-from adnominal.etl.published.reading import EDITION, NO_TEXT, Reading, is_text
+from adnominal.etl.published.reading import EDITION, Reading
 
 TEXTS = ("sentence1", "sentence2", "modifier", "noun")
 DUPLICATES = ("keep", "merge")
@@ -68,7 +68,11 @@ def read(path: Path, duplicates: str = "keep") -> Reading:
             )
             occurrences[texts] += 1
     if not rows:
-        raise UserError(f"adept={path}: no object with {', '.join(TEXTS)} and label in its files")
+        faults = "; ".join(f"{fault}, as {s}" for (_, fault), (_, s) in reading.dropped.items())
+        raise UserError(
+            f"adept={path}: no object with {', '.join(TEXTS)} and label in its files: "
+            f"{faults or 'they are empty'}"
+        )
     reading.pass_over_others(path, set(files.values()))
     reading.notes += report(rows)
     if duplicates == "merge":
@@ -86,7 +90,9 @@ def _objects(file: Path) -> list[Any]:
     try:
         entries = json_value(text_of(file, str(file)))
     except ValueError as error:
-        raise UserError(f"{file}: not readable as JSON: {error}") from error
+        raise UserError(
+            f"{file}: not readable as JSON: {error}; expected one array of objects"
+        ) from error
     if not isinstance(entries, list):
         raise UserError(f"{file}: expected a JSON array of objects, got {type(entries).__name__}")
     return entries

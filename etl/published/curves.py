@@ -15,8 +15,10 @@ def shares_of_rows(
     """The number of the scale of each row of a file, and the shares of those curves that it has.
 
     Raises:
-        UserError: a row has surplus fields, no number, or a share that is not from 0 to 1.
+        UserError: a row has surplus fields, no number or that of an earlier row, or a share that is
+            not from 0 to 1.
     """
+    known: set[float] = set()
     for row in rows:
         where = f"{file}: line {row.line}"
         if row.is_surplus:
@@ -32,6 +34,9 @@ def shares_of_rows(
                     f"{where}: {name} is {share:g}; expected shares from 0 to 1 (divide "
                     "percentages by 100)"
                 )
+        if scale_value in known:
+            raise UserError(f"{where}: scale_value {scale_value:g} is in an earlier line; keep one")
+        known.add(scale_value)
         yield scale_value, shares
 
 

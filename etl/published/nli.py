@@ -19,10 +19,10 @@ import pyarrow as pa
 from adnominal.conf import UserError
 from adnominal.conf.delimited import SURPLUS, Row, read_rows, text_of
 from adnominal.conf.numbers import finite_number
-from adnominal.conf.texts import json_lines
+from adnominal.conf.texts import NO_TEXT, is_text, json_lines
 from adnominal.etl.draws import content_hash
 from adnominal.etl.lake.tables import table
-from adnominal.etl.published.reading import NO_TEXT, Reading, is_text, relative
+from adnominal.etl.published.reading import Reading, relative
 
 LABELS = ("entailment", "neutral", "contradiction")
 NOT_ENTAILMENT = "not_entailment"
@@ -150,8 +150,8 @@ def _rows(file: Path) -> Iterator[Row]:
 
 
 def _text(value: Any) -> str:
-    """The text of a value in JSON; empty for null, NaN, lists and objects."""
-    return "" if value is None or isinstance(value, float | list | dict) else str(value)
+    """The text of a value in JSON; empty for null, true, NaN, lists and objects."""
+    return "" if value is None or isinstance(value, bool | float | list | dict) else str(value)
 
 
 def read_addone(path: Path, labels: str = "two") -> Reading:

@@ -20,13 +20,15 @@ import pyarrow as pa
 from adnominal.conf import UserError, setting
 from adnominal.conf.delimited import SURPLUS
 from adnominal.conf.numbers import count_of, finite_number
+from adnominal.conf.texts import NO_TEXT, is_text
+from adnominal.etl.corpora.normalisation import drop_invisible
 from adnominal.etl.draws import content_hash
 from adnominal.etl.dropped import write_dropped
 from adnominal.etl.label_votes import TABLE, NoVotes, Votes, read_votes, replace_votes, votes_table
 from adnominal.etl.lake import arrow
 from adnominal.etl.lake.tables import table
 from adnominal.etl.published.nli import ADDONE_SOURCES, LABELS, NOT_ENTAILMENT, item_id
-from adnominal.etl.published.reading import NO_TEXT, Reading, is_text
+from adnominal.etl.published.reading import Reading
 from adnominal.etl.published.user_files import file_rows
 from adnominal.etl.published.votes import ItemVotes, read_item_votes
 
@@ -190,7 +192,10 @@ def read(settings: Settings) -> Reading:
         reader.add(number, fields, is_surplus)
     rows, reading = reader.rows, reader.reading
     if not rows:
-        reasons = ", ".join(reason for _, reason in reading.dropped) or "it is empty"
+        examples = [
+            f"{reason}, as {sample}" for (_, reason), (_, sample) in reading.dropped.items()
+        ]
+        reasons = "; ".join(examples) or "it is empty"
         has_other_labels = any(reason.startswith(OTHER_LABEL) for _, reason in reading.dropped)
         expected = f"; labels= knows {', '.join(reader.mapping)}" if has_other_labels else ""
         raise UserError(f"file={file}: no row can be read: {reasons}{expected}")
@@ -238,7 +243,7 @@ class _RowReader:
             reason = NOT_ONE_VALUE
         if is_surplus:
             reason = SURPLUS
-        sample = f"{self._file}:{number} {values[0]} {values[1]}"
+        sample = f"{self._file}:{number} {' '.join(values)}"
         if reason:
             self.reading.drop(self._table, reason, sample, self._file)
             return
@@ -309,8 +314,8 @@ def _graded_row(
     return {
         "pair_id": content_hash("graded", source, adjective, noun, size=8, occurrence=occurrence),
         "source": source,
-        "adjective": adjective.lower(),
-        "noun": noun.lower(),
+        "adjective": drop_invisible(adjective).lower(),
+        "noun": drop_invisible(noun).lower(),
         "score": finite_number(score),
     }
 

@@ -20,13 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adnominal.conf import UserError
+from adnominal.conf.texts import NO_TEXT, is_text
 from adnominal.etl.checks.split_rows import read_rows
 from adnominal.etl.checks.splits import check, text
 from adnominal.etl.lake.tables import table
 from adnominal.etl.plane import CLASSES, rules
 from adnominal.etl.plane.rules import group_id, inference_type, item_id
 from adnominal.etl.published import pickles
-from adnominal.etl.published.reading import EDITION, NO_TEXT, Reading, is_text, relative
+from adnominal.etl.published.reading import EDITION, Reading, relative
 
 COLUMNS = ("sentence", "label", "adj_class", "adjective", "noun", "hypernym")
 _KINDS = (*CLASSES, "N")
@@ -124,7 +125,9 @@ def _values(file: Path, reading: Reading, name: str) -> Iterator[tuple[int, list
     """Line number and the six columns of each row, as text."""
     if _NAME.fullmatch(file.name)["form"].lower() not in _PICKLES:  # type: ignore[index]
         rows = read_rows(file)
-        rows = rows.rename_columns(["adj_class" if c == "class" else c for c in rows.column_names])
+        if "adj_class" not in rows.column_names:
+            names = ["adj_class" if c == "class" else c for c in rows.column_names]
+            rows = rows.rename_columns(names)
         missing = [column for column in COLUMNS if column not in rows.column_names]
         if missing:
             raise UserError(

@@ -18,7 +18,6 @@ EDITION = "published"
 _DATA = {".csv", ".tsv", ".txt", ".json", ".jsonl", ".pkl", ".pickle", ".parquet", ".yaml"}
 _COMPRESSED_SUFFIXES = {".gz", ".bz2", ".zst", ".xz"}
 _MAX_LISTED = 20
-NO_TEXT = "half a surrogate pair, which is no text"
 
 
 @dataclass
@@ -111,15 +110,6 @@ class Reading:
             "not read"
         )
         return lines
-
-
-def is_text(*values: str) -> bool:
-    """Whether the values can be stored: JSON and pickles may contain half a surrogate pair."""
-    try:
-        "".join(values).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def relative(file: Path, root: Path) -> str:

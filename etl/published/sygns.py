@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from adnominal.conf import UserError
 from adnominal.conf.delimited import SURPLUS, read_rows
-from adnominal.conf.texts import open_text
+from adnominal.conf.texts import NO_TEXT, is_text, open_text
 from adnominal.etl.lake.tables import table
-from adnominal.etl.published.reading import EDITION, Reading, is_text, relative
+from adnominal.etl.published.reading import EDITION, Reading, relative
 from adnominal.etl.sygns import splits
 from adnominal.etl.sygns.generate import sentence_id
 from adnominal.etl.sygns.grammar import TAGS
@@ -116,6 +116,8 @@ def _row(row: Mapping[str, str]) -> dict[str, Any]:
     for name in ("sentence", "fol", "vf", "drs"):
         if not text[name]:
             raise ValueError(f"no {name}")
+    if not is_text(*text.values()):
+        raise ValueError(NO_TEXT)
     if not text["depth"].isdecimal():
         raise ValueError("depth is not a number")
     if len(text["depth"]) > _DEPTH_DIGITS:

@@ -44,7 +44,9 @@ def _parquet_rows(
         repeated = [column for column in columns if names.count(column) > 1]
         if repeated:
             raise UserError(f"{name}: more than one column {', '.join(repeated)}")
-        rows = pq.read_table(file, columns=list(dict.fromkeys(columns))).to_pylist()
+        wanted = list(dict.fromkeys(columns))
+        # Folders like split=train are no columns.
+        rows = pq.read_table(file, columns=wanted, partitioning=None).to_pylist()
     except (OSError, ValueError, OverflowError, KeyError) as error:
         # The last two: dates and time zones that Python does not have.
         raise UserError(f"{name}: not readable: {error}") from error

@@ -1,7 +1,9 @@
+import gzip
+
 import pytest
 
 from adnominal.conf import UserError
-from adnominal.conf.delimited import rows_of, text_of
+from adnominal.conf.delimited import read_rows, rows_of, text_of
 
 
 def test_rows_have_the_number_of_their_first_line():
@@ -37,6 +39,16 @@ def test_a_file_without_a_header_has_the_given_columns():
         (b"", "line 1 has no column a, it has nothing"),
         (b"a\tb\n1\t2\n", "tabs separate the columns in line 1; name the file .tsv"),
         (b"\xef\xbb\xbfb\n", "line 1 has no column a, it has b$"),
+        (b"sep=;\na;b\n1;2\n", "line 1 is a spreadsheet's mark of the separator; remove it"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "UTF-16; save it as UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16-be"), "UTF-16; save it as UTF-8"),
+        (b"a\n1\n\0\n", "NUL, which is no text, in line 3; save it as UTF-8"),
+        (gzip.compress(b"a\n1\n"), "gzip data; unpack it"),
+        (
+            b"PK\x03\x04\x14\xff",
+            "a zip archive or a workbook of a spreadsheet; unpack or export it",
+        ),
+        (b"PAR1\xff", "Parquet; name the file .parquet"),
         (
             b'a\n"1\n2"\n3,4\n',
             "line 4: more fields than the 1 columns; quote a field that has a comma",
@@ -52,6 +64,16 @@ def test_unreadable_files_are_reported_with_the_place(tmp_path, content, message
         path.write_bytes(content)
     with pytest.raises(UserError, match=f"^file={path}: {message}"):
         list(rows_of(text_of(path, f"file={path}"), f"file={path}", ("a",)))
+
+
+def test_files_read_line_by_line_have_the_same_faults(tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_bytes("a\tb\n".encode("utf-16-le"))
+    with pytest.raises(UserError, match="UTF-16; save it as UTF-8"):
+        list(read_rows(path, "file=x", ("a",), tabs=True))
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(UserError, match="no tab in line 1; expected columns between tabs"):
+        list(read_rows(path, "file=x", ("a",), tabs=True))
 
 
 def test_white_space_around_the_names_of_columns_is_no_part_of_them():

@@ -3,6 +3,7 @@
 import pytest
 
 from adnominal.etl.label_votes import (
+    OTHER_FORM,
     NoVotes,
     is_simulated,
     read_votes,
@@ -21,6 +22,8 @@ NAMES = {"e": "entailment", "n": "neutral", "neutral": "neutral"}
         {"e": 2, "n": 1, "neutral": 1.0},
         {"e": 2, "n": 2, "neutral": None},
         '["e", "n", "e", "n"]',
+        "['e', 'n', 'e', 'n']",
+        "{'e': 2, 'n': 2, 'neutral': None}",
         '{"e": 2, "n": 2}',
         "e:2, n:2",
     ],
@@ -43,10 +46,13 @@ def test_votes_are_read_in_every_form(field):
         ({"e": float("inf")}, "votes that are no whole number"),
         ({"e": 10**400}, "votes that are no whole number"),
         ("e:1,e:2", "votes for one label twice"),
-        ("[" * 100_000, "votes for the label ''"),
+        ("[" * 100_000, OTHER_FORM),
+        ("['e' 2]", OTHER_FORM),
+        ("e=2", OTHER_FORM),
+        ("nan", OTHER_FORM),
         (["x"], "votes for the label 'x'"),
-        (None, "votes of another form than a list of labels or counts of labels"),
-        ("3", "votes of another form than a list of labels or counts of labels"),
+        (None, OTHER_FORM),
+        ("3", OTHER_FORM),
     ],
 )
 def test_other_votes_have_a_reason(field, reason):

@@ -49,18 +49,33 @@ static int is_of_unknown_vowel(const uint8_t *word, uint32_t n) {
 }
 
 /* Plurals of Latin and other languages that the lexicon lacks, as `_PLURALS` of
-   etl/knowledge/inflection.py has them. */
+   etl/knowledge/inflection.py has them, and "regalia", for which it has "regale". */
 static const char *const PLURALS[][2] = {
-    {"alveoli", "alveolus"}, {"calyces", "calyx"}, {"cherubim", "cherub"}, {"denarii", "denarius"},
-    {"elytra", "elytron"}, {"emboli", "embolus"}, {"epithelia", "epithelium"},
-    {"extrema", "extremum"}, {"foramina", "foramen"}, {"gyri", "gyrus"},
+    {"alveoli", "alveolus"}, {"annuli", "annulus"}, {"calyces", "calyx"}, {"cherubim", "cherub"},
+    {"denarii", "denarius"}, {"elytra", "elytron"}, {"emboli", "embolus"},
+    {"ephemerides", "ephemeris"}, {"epithelia", "epithelium"}, {"extrema", "extremum"},
+    {"foramina", "foramen"}, {"gyri", "gyrus"},
     {"hippocampi", "hippocampus"}, {"homunculi", "homunculus"}, {"lumina", "lumen"},
-    {"menisci", "meniscus"}, {"millennia", "millennium"}, {"mitochondria", "mitochondrion"},
+    {"magi", "magus"}, {"meninges", "meninx"}, {"menisci", "meniscus"},
+    {"millennia", "millennium"}, {"mitochondria", "mitochondrion"}, {"mycelia", "mycelium"},
     {"noumena", "noumenon"}, {"nucleoli", "nucleolus"}, {"oxen", "ox"}, {"paparazzi", "paparazzo"},
-    {"seraphim", "seraph"}, {"simulacra", "simulacrum"}, {"sulci", "sulcus"}, {"taxa", "taxon"},
-    {"thrombi", "thrombus"}, {"tumuli", "tumulus"}, {"villi", "villus"},
+    {"prolegomena", "prolegomenon"}, {"regalia", "regalia"}, {"seraphim", "seraph"},
+    {"simulacra", "simulacrum"}, {"sporangia", "sporangium"}, {"subspecies", "subspecies"},
+    {"sulci", "sulcus"}, {"superheroes", "superhero"}, {"taxa", "taxon"}, {"thrombi", "thrombus"},
+    {"topoi", "topos"}, {"tumuli", "tumulus"},
+    {"villi", "villus"}, {"vivaria", "vivarium"},
     {NULL, NULL},
 };
+
+/* Nouns in -ie that the lexicon lacks, as `_IE_NOUNS` of inflection.py has them: by rule, "calories"
+   would be the plural of "calory". */
+static const char IE_NOUNS[] =
+    "aggie auntie aussie baddie beanie bestie biggie bikie boogie bowtie brasserie calorie "
+    "charcuterie commie cowrie cutie doobie druggie folkie foodie gillie girlie groupie homie "
+    "hoodie hottie indie kelpie kewpie kiddie kilocalorie laddie lassie meanie mudpie newbie "
+    "newsie onesie patisserie postie potpie preemie quickie roadie roomie rotisserie rudie "
+    "selfie sharpie shortie smartie smoothie softie sweetie talkie techie tootsie townie "
+    "trekkie undie veggie wedgie weenie wheelie woodie ";
 
 /* The number of letters at the end of further ones that the singular lacks: "hyphae", "stomata". */
 static uint32_t foreign_ending(const uint8_t *word, uint32_t n) {
@@ -90,12 +105,12 @@ static int is_of_vowel(const Data *data, const uint8_t *word, uint32_t n) {
 static uint32_t singular(const Data *data, const uint8_t *word, uint32_t n, uint8_t *out) {
     if (has_ending(word, n, "men") && n > 3 && is_of_men(data, word, n, out)) return n;
     memcpy(out, word, n);
-    if (!mask_of(data, base_hash(word, n))) {
-        const char *listed = foreign_singular(word, n);
-        if (listed) return memcpy(out, listed, strlen(listed)), (uint32_t)strlen(listed);
-        if (foreign_ending(word, n)) return n - foreign_ending(word, n);
-    }
-    if (has_ending(word, n, "ies") && n > 4) return out[n - 3] = 'y', n - 2;
+    unsigned mask = mask_of(data, base_hash(word, n));
+    if (!mask && foreign_ending(word, n)) return n - foreign_ending(word, n);
+    /* A form that the lexicon has only as a singular is one whatever its tag: "bias". */
+    if ((mask & MASK_NOUN) && !(mask & MASK_PLURAL)) return n;
+    if (has_ending(word, n, "ies") && n > 4)
+        return in_list(IE_NOUNS, word, n - 1) ? n - 1 : (out[n - 3] = 'y', n - 2);
     if (n > 4 && (has_ending(word, n, "us") || has_ending(word, n, "is"))
         && is_of_vowel(data, word, n))
         return n - 1;
@@ -106,6 +121,24 @@ static uint32_t singular(const Data *data, const uint8_t *word, uint32_t n, uint
         && !has_ending(word, n, "is"))
         return n - 1;
     return n;
+}
+
+/* Write the singular of a lower-cased plural to `out`, which has `room` bytes. */
+static uint32_t noun_lemma(const Data *data, const uint8_t *word, uint32_t n, uint8_t *out,
+                           uint32_t room) {
+    const char *listed = foreign_singular(word, n);
+    if (!listed) listed = (const char *)exception_of(data, word, n, 'n');
+    if (listed && strlen(listed) < room) {
+        memcpy(out, listed, strlen(listed));
+        return (uint32_t)strlen(listed);
+    }
+    /* The last part of a word with a hyphen is its noun: "meta-analyses", "ex-wives". */
+    uint32_t start = n;
+    while (start && word[start - 1] != '-') start--;
+    if (!start || start == n || mask_of(data, base_hash(word, n)))
+        return singular(data, word, n, out);
+    memcpy(out, word, start);
+    return start + noun_lemma(data, word + start, n - start, out + start, room - start);
 }
 
 /* The positive of a comparative or superlative: the form without its ending and the spelling
@@ -134,12 +167,12 @@ static void find_lemma(Vocabulary *v, Type *t, int tag) {
     uint32_t n = t->low_length, *at = tag == NNS ? &t->noun_at : &t->adjective_at;
     uint32_t *length = tag == NNS ? &t->noun_length : &t->adjective_length;
     const uint8_t *word = v->arena + t->low_at;
-    char kind = tag == NNS ? 'n' : tag == JJR ? 'r' : 's';
-    const uint8_t *listed = exception_of(v->data, word, n, kind);
-    if (listed && strlen((const char *)listed) < sizeof out)
+    const uint8_t *listed =
+        tag == NNS ? NULL : exception_of(v->data, word, n, tag == JJR ? 'r' : 's');
+    if (tag == NNS)
+        n = noun_lemma(v->data, word, n, out, sizeof out);
+    else if (listed && strlen((const char *)listed) < sizeof out)
         memcpy(out, listed, n = (uint32_t)strlen((const char *)listed));
-    else if (tag == NNS)
-        n = singular(v->data, word, n, out);
     else
         n = positive(v->data, word, n, tag == JJR ? 2 : 3, out);
     *at = keep_bytes(v, out, n);

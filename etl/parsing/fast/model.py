@@ -186,8 +186,13 @@ def lemma_exceptions() -> dict[str, bytes]:
 
 
 # The forms whose lemma is not the first that lemminflect names. The degrees of "much" and "little"
-# are their own lemmas in the treebanks and in spaCy, and in text "leaves" are those of trees.
-_LEMMA_OF = {"more": "more", "most": "most", "less": "less", "least": "least", "leaves": "leaf"}
+# are their own lemmas in the treebanks and in spaCy, in text "leaves" are those of trees, and
+# "regalia" have no singular "regale".
+_LEMMA_OF = {
+    **{degree: degree for degree in ("more", "most", "less", "least")},
+    "leaves": "leaf",
+    "regalia": "regalia",
+}
 
 
 def inflected_forms() -> list[tuple[str, str, str, str]]:

@@ -22,6 +22,14 @@ def test_a_file_may_have_exactly_the_allowed_share_of_malformed_lines(bad, statu
     assert outcome_of(entry, statements, settings).status == status
 
 
+def test_a_field_that_the_objects_lack_is_named():
+    settings = load(Settings, ["source=text", "input=x"])
+    first = {"place": 1, "text": "{}"}
+    statements = [{"kind": "rejected", "reason": "no_field", "count": 1, "first": first}]
+    outcome = outcome_of(Entry("a", 10, datetime(2026, 1, 2, tzinfo=UTC), 0), statements, settings)
+    assert str(outcome.reason).endswith("; the text is read from text_field=text")
+
+
 @pytest.mark.parametrize(("contradictions", "is_reported"), [(0, False), (2, False), (3, True)])
 def test_tags_that_contradict_each_other_in_many_relations_are_reported(
     contradictions, is_reported

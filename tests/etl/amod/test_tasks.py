@@ -299,3 +299,11 @@ def test_an_archive_reports_its_progress_while_it_is_read(tmp_path, monkeypatch,
     reported = [progress.bytes_read() - before for _ in batches]
     assert any(0 < read < path.stat().st_size for read in reported)
     assert reported[-1] == path.stat().st_size
+
+
+def test_rows_of_another_width_than_their_names_are_refused_with_it(tmp_path):
+    path = tmp_path / "x.conllup"
+    path.write_text("# global.columns = ID FORM UPOS HEAD DEPREL\n1\told\tADJ\t2\n")
+    settings = replace(SETTINGS, source="conllu")
+    (failed,) = rows_of(tasks.count_units(whole_file(path), settings), "failed")
+    assert failed["reason"] == "no row of the 5 columns that # global.columns names"

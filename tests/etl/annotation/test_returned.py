@@ -56,6 +56,12 @@ def test_a_time_that_is_none_is_unknown(tmp_path, seconds):
     assert page.seconds is None
 
 
+def test_annotators_and_states_are_read_as_a_spreadsheet_may_write_them(tmp_path):
+    row = "h1, W1\u200b,rejected,30,b-1,q1,s,,true"
+    (page,) = read_answers(write(tmp_path, f"{MTURK},Answer.label_1.0\n{row}\n"))
+    assert (page.annotator, page.rejected) == ("W1", True)
+
+
 def test_submitted_pages_that_a_review_rejects_are_rejected(tmp_path):
     page = "Submitted,,b-1,q1,s,q2,true,true"
     rows = f"h1,W1,{page},too fast\nh1,W2,{page},\n"
@@ -157,6 +163,11 @@ def test_a_copy_with_semicolons_is_read(tmp_path):
             r"line 2: answers in Answer\.taskAnswers; expected true or false in Answer\.label_1\.0",
         ),
         ("a.csv", f"{MTURK},Answer.label_1.3\n,,,,b-1,q1,s,,true\n", "line 2: no annotator"),
+        (
+            "a.csv",
+            "sep=;\nquestion_1;label_1;annotator\nq1;3;x\n",
+            "line 1 is a spreadsheet's mark",
+        ),
         ("a.json", "{}", "no answers in it"),
         ("a.json", "[1]", "task 1: no data with annotations"),
         ("a.json", '[\n{"data": 1},', "no JSON .*line 2"),

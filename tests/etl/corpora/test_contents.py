@@ -96,6 +96,7 @@ def test_warc_files_are_read_whatever_the_name(tmp_path):
         (json.dumps(ARTICLES[0], indent=1), "one JSON value"),
         ("# global.columns = ID FORM UPOS HEAD DEPREL\n1\told\tADJ\t2\tamod\n", "layout conllu"),
         ("%PDF-1.7\n...", "PDF"),
+        ("old.txt" + "\0" * 250 + "ustar\0" + "00", "a tar archive"),
         ("{\\rtf1 Old trees}", "RTF"),
         (PROSE.encode("utf-16"), "UTF-16"),
     ],

@@ -9,6 +9,7 @@ from adnominal.etl.corpora.dialects import (
     DEPCC,
     DEPCC_FLAT,
     UnknownDialect,
+    blocks_in_usual_order,
     column_order,
     detect,
     in_usual_order,
@@ -141,6 +142,27 @@ def test_the_usual_columns_need_no_order(head):
 def test_columns_without_what_is_counted_are_refused(names, fault):
     with pytest.raises(UnknownDialect, match=fault):
         column_order(f"# global.columns = {names}\n".encode() + ROW)
+
+
+USUAL = b"# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n"
+OTHER = b"# global.columns = ID LEMMA FORM UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "appended"),
+    [(b"", OTHER), (USUAL, OTHER), (OTHER, USUAL), (b"", b"# global.columns = ID\n")],
+)
+def test_a_file_appended_to_one_with_other_columns_is_refused(begin, appended):
+    blocks = [memoryview(begin + ROW + b"\n" + appended + ROW)]
+    with pytest.raises(UnknownDialect, match=r"^# global\.columns = ID.*: "):
+        list(blocks_in_usual_order(blocks, column_order(begin + ROW)))
+
+
+@pytest.mark.parametrize(("begin", "appended"), [(b"", USUAL), (USUAL, b""), (OTHER, OTHER)])
+def test_files_with_the_same_columns_may_be_joined(begin, appended):
+    blocks = [memoryview(begin + ROW + b"\n"), memoryview(appended + ROW)]
+    rows = b"".join(blocks_in_usual_order(blocks, column_order(begin + ROW))).split(b"\n")
+    assert sum(b"amod" in row for row in rows) == 2
 
 
 def test_utf_16_is_named():

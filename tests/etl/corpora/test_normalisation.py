@@ -16,7 +16,8 @@ def test_the_normal_form_composes_accents_and_changes_nothing_else():
 @pytest.mark.parametrize(
     "character",
     ["\u00ad", "\u200b", "\u200c", "\u200d", "\u200e", "\u200f", "\u202a", "\u202e", "\u2060",
-     "\u2066", "\u2069", "\ufeff", "\u061c", "\u2062", "\u180e", "\u034f", "\ufe0f"],
+     "\u2066", "\u2069", "\ufeff", "\u061c", "\u2062", "\u180e", "\u034f", "\ufe0f",
+     "\ufffe"],
 )  # fmt: skip
 def test_invisible_characters_are_left_out(character):
     text = (
@@ -45,6 +46,7 @@ def test_visible_characters_stay(text):
         ("an old house[^3] and a hill[note 4] there[citation needed].",
          "an old house and a hill there."),
         ("a garden.[a] He", "a garden. He"),
+        ("an old&nbsp;key &amp; a lock&#8217;s, AT&T; &x;", "an old key & a lock’s, AT&T; &x;"),
         ("a garden.[better source needed] He[failed verification]", "a garden. He"),
         ("a garden† and house‡, sea.†‡", "a garden and house, sea."),
         ('a <b>big</b> <a href="x.org/old">garden</a><br/>by <http://x.org>', "a big garden by "),

@@ -54,6 +54,9 @@ from tests.etl.corpora.residual_markup import residual_markup
         ("The sea (pronounced {{IPA|x}}, {{respell|x}}), it is wide.", "The sea, it is wide."),
         ("The sea ({{a}}1900{{a}} – 1950, {{b}}) is wide.", "The sea (1900 – 1950) is wide."),
         # functions of the parser
+        ("The [[Old key{{!}}old key]] and {{nowrap|[[Red car{{!}}red]] car}} are here.",
+         "The old key and red car are here."),
+        ("The <ruby>old<rp>(</rp><rt>oʊ</rt></ruby> key is here.", "The old key is here."),
         ("The parish has {{formatnum:{{Count|of=12}}}} people. It is old.",
          "The parish has people. It is old."),
         ("The parish has {{formatnum:{{#expr:3*4}}}} men and {{formatnum: 1234 |R}} now.",

@@ -12,6 +12,7 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.conf.texts import NO_TEXT
 from adnominal.etl.external.files import Answer, answers
 from adnominal.etl.external.settings import Settings
 
@@ -164,7 +165,7 @@ def test_half_a_surrogate_pair_is_no_answer(tmp_path):
     file = tmp_path / "samples.jsonl"
     file.write_text(json.dumps({**SAMPLE, "filtered_resps": ["likely \ud800"]}) + "\n")
     (answer,) = read(file)
-    assert (answer.text, answer.failure) == (None, "half a surrogate pair, which is no text")
+    assert (answer.text, answer.failure) == (None, NO_TEXT)
 
 
 @pytest.mark.parametrize(

@@ -104,13 +104,18 @@ def test_bytes_that_are_not_utf8_are_refused():
     assert conceptnet.parse_4(damaged) == (None, conceptnet.NO_TEXT)
 
 
-def test_half_a_surrogate_pair_is_refused():
-    line = GOOD["negated"].replace('"weight"', '"surfaceStart": "a key\\ud83d", "weight"')
+@pytest.mark.parametrize("escape", ["\\ud83d", "\\u0000"])
+def test_half_a_surrogate_pair_and_nul_are_refused(escape):
+    line = GOOD["negated"].replace('"weight"', f'"surfaceStart": "a key{escape}", "weight"')
     assert parse(line) == ({}, conceptnet.NO_TEXT)
 
 
+def test_true_is_no_weight():
+    assert parse('/a/x\t/r/IsA\t/c/en/cat\t/c/en/pet\t{"weight": true}')[1] == conceptnet.NO_WEIGHT
+
+
 WORD = st.text(
-    st.characters(blacklist_characters="/_\t\n\r", blacklist_categories=["Cs"]), min_size=1
+    st.characters(blacklist_characters="/_\t\n\r\0", blacklist_categories=["Cs"]), min_size=1
 ).filter(lambda text: text == text.strip())
 
 

@@ -55,7 +55,7 @@ def test_every_relation_has_templates():
 
 def test_a_users_file_replaces_the_list(tmp_path):
     path = tmp_path / "mine.tsv"
-    path.write_text(HEADER + "red\tI\n\n# a note\nfake\tO\n", encoding="utf-8")
+    path.write_text(HEADER + "red\u200b\tI\n\n# a note\nfake\tO\n", encoding="utf-8")
     assert lexicons.adjective_classes(path) == {"red": "I", "fake": "O"}
     assert lexicons.class_list(str(path)).source == "mine 3"
 

@@ -150,6 +150,8 @@ def test_wordnet_is_found_in_archives_and_by_the_environment(
     assert zipped.place == str(archive)
     assert wordnet.hypernyms(zipped).equals(wordnet.hypernyms(small_wordnet))
     assert wordnet.exceptions(zipped).equals(wordnet.exceptions(small_wordnet))
+    without_folder = shutil.make_archive(str(tmp_path / "files"), "zip", folder)
+    assert wordnet.hypernyms(wordnet.find(without_folder)).equals(wordnet.hypernyms(small_wordnet))
     write(empty_places / "corpora" / "wordnet")
     assert wordnet.find().place == str(empty_places / "corpora" / "wordnet")
     monkeypatch.setattr(nltk.data, "path", [])

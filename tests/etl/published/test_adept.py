@@ -6,13 +6,13 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.conf.texts import NO_TEXT
 from adnominal.etl.adept.baselines import label_of, majority, normative_rule
 from adnominal.etl.adept.variants import insert
 from adnominal.etl.knowledge.lexicons import nonsubsective_adjectives
 from adnominal.etl.lake import arrow
 from adnominal.etl.published.adept import read
 from adnominal.etl.published.job import Settings, import_published
-from adnominal.etl.published.reading import NO_TEXT
 
 ROW = {
     "sentence1": "A leg has one foot.",

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from adnominal.conf import UserError
+from adnominal.conf.texts import NO_TEXT
 from adnominal.etl.asp.gold import HUMAN
 from adnominal.etl.published import adept, asp, nli, pairs, sygns
 from tests.etl.published.test_sygns import ROW as SYGNS_ROW
@@ -151,6 +152,54 @@ def test_curves_that_are_no_shares_are_refused_with_the_line(tmp_path, scale, sh
     (tmp_path / "human/human_scale_curves.tsv").write_text("\n".join(rows) + "\n")
     with pytest.raises(UserError, match=rf"human_scale_curves\.tsv: line 2: {fault}"):
         asp_rows(tmp_path, HEADS[asp_rows] + b"The bag is big.\tThe bag is huge.\tnot_entailment\n")
+
+
+def test_a_number_of_the_scale_that_occurs_twice_is_refused(tmp_path):
+    (tmp_path / "human").mkdir()
+    row = "\t".join(["60", *["0.5"] * len(CURVES)])
+    rows = ["\t".join(["scale_value", *CURVES]), row, row]
+    (tmp_path / "human/human_scale_curves.tsv").write_text("\n".join(rows) + "\n")
+    with pytest.raises(UserError, match="line 3: scale_value 60 is in an earlier line"):
+        asp_rows(tmp_path, HEADS[asp_rows] + b"The bag is big.\tThe bag is huge.\tnot_entailment\n")
+
+
+def test_nul_is_no_text(tmp_path):
+    content = b'{"p": "a\\u0000", "h": "b", "l": "neutral"}\n{"p": "a", "h": "b", "l": "neutral"}\n'
+    assert list(labelled_pairs(tmp_path, content, "jsonl").dropped) == [("nli", NO_TEXT)]
+    row = "\t".join({**SYGNS_ROW, "sentence": "one\0dog ran"}.values()).encode() + b"\n"
+    assert list(sygns_rows(tmp_path, HEADS[sygns_rows] + row).dropped) == [("sygns", NO_TEXT)]
+
+
+def test_true_is_no_sentence(tmp_path):
+    content = b'{"gold_label": "neutral", "sentence1": true, "sentence2": "A"}\n'
+    assert list(nli_lines(tmp_path, content).dropped) == [("nli", "empty sentence")]
+
+
+def test_labels_of_another_type_are_named(tmp_path):
+    entry = {"sentence1": "A.", "sentence2": "B.", "modifier": "red", "noun": "car", "label": "3"}
+    with pytest.raises(UserError, match=r"label is not one of 0 to 4, as train\.json, object 1"):
+        adept_entries(tmp_path, json.dumps([entry]).encode())
+    with pytest.raises(UserError, match=r"Extra data.*; expected one array of objects"):
+        adept_entries(tmp_path, b"{}\n{}\n")
+
+
+def test_a_folder_named_as_a_column_changes_nothing(tmp_path):
+    folder = tmp_path / "split=1"
+    folder.mkdir()
+    columns = {"p": ["a"], "h": ["b"], "l": ["neutral"], "split": ["train"]}
+    pq.write_table(pa.table(columns), folder / "pairs.parquet")
+    settings = pairs.Settings(
+        str(folder / "pairs.parquet"), "s", premise="p", hypothesis="h", label="l", split="split"
+    )
+    assert pairs.read(settings).tables["nli"]["split"].to_pylist() == ["train"]
+
+
+def test_words_of_rated_pairs_have_no_invisible_characters(tmp_path):
+    file = tmp_path / "pairs.csv"
+    file.write_text("a,n,s\nRed\u200b,do\u00adg,3\n", encoding="utf-8")
+    settings = pairs.Settings(str(file), source="s", adjective="a", noun="n", score="s")
+    (row,) = pairs.read(settings).tables["graded_pairs"].to_pylist()
+    assert (row["adjective"], row["noun"]) == ("red", "dog")
 
 
 def test_not_a_number_is_no_sentence(tmp_path):

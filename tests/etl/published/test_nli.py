@@ -3,8 +3,8 @@ import json
 import pytest
 
 from adnominal.conf import UserError
+from adnominal.conf.texts import NO_TEXT
 from adnominal.etl.published.nli import item_id, read, read_addone
-from adnominal.etl.published.reading import NO_TEXT
 
 ROW = {"gold_label": "neutral", "sentence1": "A dog barks. ", "sentence2": "A big dog barks."}
 ADDED = "A <b><u>big</u></b> dog &amp; a cat"

@@ -8,9 +8,9 @@ import pytest
 
 from adnominal import conf
 from adnominal.conf import UserError
+from adnominal.conf.texts import NO_TEXT
 from adnominal.etl.lake import arrow
 from adnominal.etl.published.pairs import NOT_ONE_VALUE, Settings, import_pairs, read
-from adnominal.etl.published.reading import NO_TEXT
 from tests.rows import adept_row
 from tests.rows import write as write_rows
 
@@ -119,7 +119,7 @@ def test_a_row_with_half_a_surrogate_pair_is_dropped(tmp_path):
     reading = read(settings(file, *COLUMNS))
     assert reading.tables["nli"].num_rows == 1
     (drop,) = reading.drops()
-    assert (drop.reason, drop.sample) == (NO_TEXT, r"pairs.jsonl:2 A fake gun A \ud800")
+    assert (drop.reason, drop.sample) == (NO_TEXT, r"pairs.jsonl:2 A fake gun A \ud800 NO")
 
 
 @pytest.mark.parametrize(
@@ -174,11 +174,13 @@ def test_wrong_files_are_refused(tmp_path):
         "A big, red car"
     )
     file = write(tmp_path / "more.csv", [{**ROWS[0], "gold": "maybe"}])
-    expected = "no row can be read: label 'maybe'; labels= knows YES, NO"
+    expected = "no row can be read: label 'maybe', as more.csv:2 .* maybe; labels= knows YES, NO"
     with pytest.raises(UserError, match=expected):
         read(settings(file, *COLUMNS))
     file = write(tmp_path / "empty.csv", [{**ROWS[0], "a": ""}])
-    with pytest.raises(UserError, match=r"no row can be read: empty text$"):
+    with pytest.raises(
+        UserError, match=r"no row can be read: empty text, as empty.csv:2  A dog YES$"
+    ):
         read(settings(file, *COLUMNS))
     with pytest.raises(UserError, match="source=mnli: expected a name other than"):
         settings(file, "source=mnli", *COLUMNS)

@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 import pytest
 
 from adnominal.conf import UserError
+from adnominal.conf.texts import NO_TEXT
 from adnominal.etl.knowledge import wordnet
 from adnominal.etl.plane.rules import item_id, label
 from adnominal.etl.published.plane import COLUMNS, read
-from adnominal.etl.published.reading import NO_TEXT
 
 ROWS = [
     ("A weekly load is a load", "1", "I", "weekly", "load", "weight"),
@@ -154,3 +154,22 @@ def test_one_it_has_wordnets_chains_of_a_noun_and_three_hypernyms(shared_data, w
             reached = {up for synset in reached for up, word in above[synset] if word == hypernym}
         assert reached, (noun, *hypernyms_of_noun)
     assert len(chains) > 450
+
+
+def test_a_class_beside_the_class_of_the_adjective_is_another_column(tmp_path):
+    rows = [(*ROWS[0], "S")]
+    write(tmp_path / "ood_train_1.tsv", rows, (*COLUMNS, "class"))
+    assert read(tmp_path).tables["plane_items"]["class"].to_pylist() == ["I"]
+
+
+def test_other_content_is_named(tmp_path):
+    file = tmp_path / "ood_train_1.tsv"
+    write(file, ROWS)
+    for content, fault in [
+        (file.read_text().encode("utf-16"), "UTF-16"),
+        (gzip.compress(file.read_bytes()), "gzip data; unpack it"),
+    ]:
+        file.write_bytes(content)
+        with pytest.raises(UserError, match=fault):
+            read(tmp_path)
+        write(file, ROWS)

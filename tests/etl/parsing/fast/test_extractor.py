@@ -15,7 +15,7 @@ from adnominal.conf import UserError
 from adnominal.etl.amod.columns import occurrences, pairs
 from adnominal.etl.amod.kernel import bucket_of
 from adnominal.etl.amod.rules import CLEAN, PAPER
-from adnominal.etl.knowledge.inflection import _PLURALS, getAllLemmas, noun_lemma
+from adnominal.etl.knowledge.inflection import _IE_NOUNS, _PLURALS, getAllLemmas, noun_lemma
 from adnominal.etl.lake import arrow
 from adnominal.etl.parsing import check_parser, load_parser
 from adnominal.etl.parsing.tokens import SENTENCES, TOKENS
@@ -93,14 +93,14 @@ def test_lemmas_are_those_of_the_dictionary():
         if extractor.lemmatize(form.encode(), CLASS_OF[tag]) != lemma
     ]
     assert wrong == []
-    # lemminflect lists the noun "leave" before "leaf"; no other lemma is set by hand.
+    # lemminflect lists the noun "leave" before "leaf"; one further lemma is set by hand.
     assert extractor.lemmatize(b"leaves", CLASS_OF["NNS"]) == "leaf"
     set_by_hand = {
         form
         for kind, _, form, lemma in inflected_forms()
         if kind == "n" and lemma != getAllLemmas(form, upos="NOUN")["NOUN"][0].lower()
     }
-    assert set_by_hand == {"leaves"}
+    assert set_by_hand == {"leaves", "regalia"}
     assert extractor.lemmatize(b"Googles", CLASS_OF["NNS"]) == "google"
     assert extractor.lemmatize("Œuvres".encode(), CLASS_OF["NNS"]) == "œuvre"
 
@@ -309,9 +309,32 @@ def test_nouns_in_text_without_capitals_are_pairs():
 
 def test_plurals_that_the_dictionary_lacks_are_those_of_the_other_parsers():
     extractor = new_extractor()
-    forms = [*_PLURALS, "amphorae", "chateaux", "stomata", "bordeaux", "reggae"]
+    forms = [*_PLURALS, "amphorae", "chateaux", "stomata", "bordeaux", "reggae", "wikis"]
     lemmas = {form: extractor.lemmatize(form.encode(), CLASS_OF["NNS"]) for form in forms}
     assert lemmas == {form: noun_lemma(form, form) for form in forms}
+    of_ie = {f"{noun}s": noun for noun in _IE_NOUNS}
+    assert {form: extractor.lemmatize(form.encode(), CLASS_OF["NNS"]) for form in of_ie} == of_ie
+
+
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [
+        ("meta-analyses", "meta-analysis"),
+        ("ex-wives", "ex-wife"),
+        ("sub-species", "sub-species"),
+        ("subspecies", "subspecies"),
+        ("by-products", "by-product"),
+        ("cryptocurrencies", "cryptocurrency"),
+        ("calories", "calorie"),
+        ("hobbies", "hobby"),
+        ("regalia", "regalia"),
+        ("bias", "bias"),
+        ("-s", "-s"),
+        ("ex-", "ex-"),
+    ],
+)
+def test_plurals_with_hyphens_in_ie_and_singulars_in_s(plural, singular):
+    assert new_extractor().lemmatize(plural.encode(), CLASS_OF["NNS"]) == singular
 
 
 @pytest.mark.parametrize(
