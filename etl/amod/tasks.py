@@ -302,7 +302,9 @@ def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[m
             )
         end = None if unit.end >= unit.bytes else unit.end
         stored_blocks: Iterator[memoryview] = blocks(stream, start=unit.start, end=end)
-        if dialect is CONLLU:
+        # Files that name no columns are spared the search for a later header: it takes half as long
+        # as counting.
+        if dialect is CONLLU and b"global.columns" in head:
             stored_blocks = blocks_in_usual_order(stored_blocks, order)
         yield dialect, stored_blocks
 
