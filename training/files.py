@@ -77,6 +77,7 @@ def complete_folder(folder: Path) -> Iterator[Path]:
     check_folder("out", folder)
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"out={folder}: not empty; expected another folder")
+    folder = folder.resolve()  # a link stays; the folder that it points to is written
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)

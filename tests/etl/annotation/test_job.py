@@ -184,6 +184,9 @@ def test_a_batch_is_written_once_and_again_on_request(study):
     path.unlink()
     study.export("main", "again=true")
     assert path.read_text(encoding="utf-8") == text and study.rows("adept_batches") == batch_rows
+    for word in ("format=csv", "round=pilot"):
+        with pytest.raises(UserError, match=f"{word} again=true: the batch 'main' was exported"):
+            study.export("main", "again=true", word)
     with pytest.raises(UserError, match="no batch 'other'"):
         study.export("other", "again=true")
     (study.folder / "next.csv").write_text("mine")
