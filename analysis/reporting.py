@@ -118,6 +118,10 @@ def report(settings: Settings) -> None:
     """
     if settings.prover != "none":
         provers(settings.prover.split(","))
+    if settings.other_lake is not None and not arrow.tables(settings.other_lake):
+        raise UserError(
+            f"other_lake={settings.other_lake}: no table of a lake there; expected another lake"
+        )
     lake = dataclasses.replace(
         open_lake(settings.lake, settings.edition, settings.seed), other_root=settings.other_lake
     )

@@ -20,7 +20,7 @@ _TYPE_NAMES = {
     "int": "whole number",
     "float": "number",
     "bool": "true or false",
-    "dict": "group of settings",
+    "dict": "mapping",
 }
 
 Setting = tuple[str, dataclasses.Field[Any], Any]

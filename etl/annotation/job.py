@@ -84,7 +84,7 @@ def export_batch(
     existing = sorted(str(name) for name in files if name.exists())
     if existing:
         raise UserError(f"batch={path}: {', '.join(existing)} already exists; give another name")
-    make_folder(path)
+    make_folder("batch", path)
     rows = [dataclasses.asdict(question) for question in questions]
     commit = arrow.append(
         settings.lake,
@@ -226,6 +226,7 @@ def simulate_answers(settings: SimulateSettings) -> None:
     name, answers_path = Path(settings.batch).stem, Path(settings.out)
     if answers_path.exists():
         raise UserError(f"out={answers_path} already exists; give another name")
+    make_folder("out", answers_path)
     questions = [q for q in stored_questions(settings.lake) if q.batch == name]
     if not questions:
         raise UserError(

@@ -296,7 +296,7 @@ def test_nested_settings_are_written_with_a_dot():
         ("inner.words=c", "inner.words=c: expected one of a, b"),
         ("size.x=1", "size: has no settings|size.x: size has no settings of its own"),
         ("inner=3", "inner=3: expected a group of settings, as inner.KEY=VALUE"),
-        ("free=x", "free=x: expected a group of settings, as free.KEY=VALUE"),
+        ("free=x", "free=x: expected a mapping, as free.KEY=VALUE"),
         ("size.free=1", "size has no settings of its own; did you mean 'free'"),
     ],
 )

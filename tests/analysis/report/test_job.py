@@ -194,6 +194,7 @@ def test_an_almost_empty_lake_gives_a_complete_report(tmp_path):
     ("arguments", "message"),
     [
         (["lake=nowhere"], "lake=nowhere: no table of a lake there"),
+        (["other_lake=nowhere"], "other_lake=nowhere: no table of a lake there"),
         (["out=taken"], "out=taken exists and is not a report"),
         (["out=no/such/folder"], "no folder"),
         (["edition=other"], "edition=other: no table of .* has it; there is demo"),

@@ -238,10 +238,15 @@ def test_only_chosen_variants_are_labelled(study):
 
 def test_a_batch_that_cannot_be_written_is_not_exported(study):
     (study.folder / "file").write_text("")
-    with pytest.raises(UserError, match=r"file/main\.csv: |file/main\.preview\.html: "):
-        study.export("file/main", "gold=0")
+    for folder in (study.folder / "file", "/proc"):
+        with pytest.raises(UserError, match=r"batch=.*/main\.csv: .*; expected a file in a folder"):
+            study.export(f"{folder}/main", "gold=0")
     assert not arrow.tables(study.lake).count("adept_batches")
-    study.export("main", "gold=0")
+    batch = study.export("main", "gold=0")
+    with pytest.raises(UserError, match=r"out=/proc/answers\.csv: .*; expected a file"):
+        study.simulate(batch, "out=/proc/answers.csv")
+    with pytest.raises(UserError, match="report=/proc: a folder; expected the name of a file"):
+        study.finish("report=/proc")
 
 
 def test_only_chosen_variants_are_exported(study):
