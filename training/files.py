@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from adnominal.conf import UserError
-from adnominal.conf.files import replace_text
+from adnominal.conf.files import check_local, replace_text
 
 
 def check_folder(setting: str, folder: Path) -> Path:
     """Return the existing part of the path of `folder`; `setting` names the setting for errors.
 
     Raises:
-        UserError: the path is a file or below one, or cannot be created.
+        UserError: the path is an address, a file or below one, or cannot be created.
     """
+    check_local(setting, folder)
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent

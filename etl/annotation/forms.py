@@ -18,7 +18,7 @@ from string import Template
 from typing import Any, NamedTuple
 
 from adnominal.conf import ROOT, UserError
-from adnominal.conf.files import replace_text
+from adnominal.conf.files import check_local, replace_text
 from adnominal.etl.annotation.batches import Question, pages_of
 from adnominal.etl.annotation.task import AnnotationTask
 
@@ -237,6 +237,7 @@ def make_folder(setting: str, path: Path) -> None:
     Raises:
         UserError: that is not possible, no file can be written there, or the path is a folder.
     """
+    check_local(setting, path)
     if path.is_dir():
         raise UserError(f"{setting}={path}: a folder; expected the name of a file")
     try:

@@ -84,6 +84,13 @@ def test_a_file_is_replaced_without_temporary_files(tmp_path):
     assert [p.name for p in path.parent.iterdir()] == ["x.json"]
 
 
+@pytest.mark.parametrize("address", ["s3://bucket/runs", "file:///runs"])
+def test_an_address_is_no_folder(address):
+    message = f"out={address.replace('///', '//')}: an address; expected a path on this machine"
+    with pytest.raises(UserError, match=message):
+        check_space(Path(address), 0)
+
+
 def test_what_a_link_points_to_is_written(tmp_path):
     for name in ("file", "folder"):
         (tmp_path / f"{name}_link").symlink_to(tmp_path / name)
