@@ -148,6 +148,8 @@ def pair(
     from adnominal.conf import UserError
     from adnominal.etl.looking.pair import find_pair, missing_pair
 
+    if examples < 0:
+        raise UserError(f"examples={examples}: expected 0 or more")
     root = os.fspath(lake)
     facts = find_pair(root, adjective, noun, examples)
     if facts is None:
@@ -162,13 +164,20 @@ def count_pairs(texts: Iterable[str]) -> pyarrow.Table:
         Columns adjective, noun and count, the highest count first.
 
     Raises:
-        UserError: one string instead of several, a text that is not one, or no compiled parser.
+        UserError: one string or a data frame instead of several texts, a text that is not one, or
+            no compiled parser.
     """
+    from collections.abc import Mapping
+
     from adnominal.conf import UserError
     from adnominal.etl.parsing.fast.counting import count_texts
 
     if isinstance(texts, str):
         raise UserError("count_pairs: got one string; expected a list of them, as [text]")
+    if isinstance(texts, Mapping) or hasattr(texts, "columns"):
+        # Iterating over a dictionary or a data frame would give the names of its columns.
+        kind = type(texts).__name__
+        raise UserError(f"count_pairs: got a {kind}; expected one column of it, as {kind}['text']")
     return count_texts(texts)
 
 

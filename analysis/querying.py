@@ -25,7 +25,7 @@ def query(sql: str, settings: Settings) -> str:
     """The answer to a query over the table ``report_numbers``, as text in columns.
 
     Raises:
-        UserError: there is no report in the folder, or the query is not valid.
+        UserError: there is no whole report in the folder, or the query is not valid.
     """
     path = Path(settings.out) / f"{NUMBERS}.parquet"
     if not path.is_file():
@@ -38,7 +38,14 @@ def query(sql: str, settings: Settings) -> str:
     first_word = words[0] if words else ""
     if first_word.upper() not in ("SELECT", "WITH"):
         raise UserError(f"the query failed: it begins with {first_word!r}, not SELECT or WITH")
-    rows = _run(sql, pq.read_table(path))
+    try:
+        numbers = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(
+            f"out={settings.out}: {path.name} cannot be read ({reason}); write the report again"
+        ) from error
+    rows = _run(sql, numbers)
     if not rows.num_rows:
         return "no rows"
     shown = rows.slice(0, _MOST_ROWS)

@@ -88,9 +88,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_tracking(self.tracking)
-        out = Path(self.out)
-        if not out.absolute().parent.is_dir():
-            raise UserError(f"out={self.out}: no folder {out.absolute().parent}; make it first")
+        out = Path(self.out).resolve()
+        if not out.parent.is_dir():
+            raise UserError(f"out={self.out}: no folder {out.parent}; make it first")
         if out.exists() and not _is_report(out):
             raise UserError(
                 f"out={self.out} exists and is not a report (it has no {MANIFEST} of one); choose "
@@ -118,6 +118,10 @@ def report(settings: Settings) -> None:
     """
     if settings.prover != "none":
         provers(settings.prover.split(","))
+    if settings.other_lake is not None and not arrow.tables(settings.other_lake):
+        raise UserError(
+            f"other_lake={settings.other_lake}: no table of a lake there; expected another lake"
+        )
     lake = dataclasses.replace(
         open_lake(settings.lake, settings.edition, settings.seed), other_root=settings.other_lake
     )
@@ -134,7 +138,8 @@ def report(settings: Settings) -> None:
         contents(lake.contents()),
         numbers,
     )
-    _write(Path(settings.out), page, numbers)
+    # A link stays; the folder that it points to is replaced.
+    _write(Path(settings.out).resolve(), page, numbers)
     log.info("%s/report.html written, with %d numbers beside it", settings.out, numbers.num_rows)
     if settings.save:
         _save(settings, numbers)

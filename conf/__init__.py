@@ -308,7 +308,7 @@ def _with_presets(cls: type[SettingsType], values: Mapping[str, Any]) -> Setting
 def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]) -> SettingsType:
     """The settings that `config` (OmegaConf's form of the defaults) gives with `values` in it.
 
-    A text that begins with ``~/`` begins with the home folder instead.
+    A text, or a text of a list, that begins with ``~/`` begins with the home folder instead.
 
     Raises:
         UserError: a value has another type than its setting, is none of the setting's choices, or
@@ -323,12 +323,14 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
             if isinstance(value, str) and needs_mapping:
                 # Raised here, to be reported below as any value of another type is.
                 raise ValidationError("OmegaConf would take a text with ${ for an interpolation")
-            literal_value = escape_interpolation(value, _is_typed(type_hint))
+            members = list(map(_in_home, value)) if isinstance(value, list) else value
+            literal_value = escape_interpolation(members, _is_typed(type_hint))
             OmegaConf.update(config, key, literal_value, merge=True)
         except OmegaConfBaseException as error:
             expected = "group of settings" if is_group else type_name(type_hint)
             article = "" if expected.startswith("true") else "a "
-            raise UserError(f"{key}={value}: expected {article}{expected}") from error
+            example = f", as {key}.KEY=VALUE" if needs_mapping else ""
+            raise UserError(f"{key}={value}: expected {article}{expected}{example}") from error
     for key, field, type_hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
         value = OmegaConf.select(config, key)
@@ -336,8 +338,9 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
             raise UserError(f"{key}={value}: expected at most 18 digits")
         if type_hint is str and value == "" and field.default != "" and not choices:
             raise UserError(f"{key}= is empty; expected a text")
-        if isinstance(value, str) and value.startswith("~/"):
-            OmegaConf.update(config, key, escape_interpolation(os.path.expanduser(value)))
+        in_home = _in_home(value)
+        if in_home is not value:
+            OmegaConf.update(config, key, escape_interpolation(in_home))
         if not choices or value is None:
             continue
         members = value if _is_list(type_hint) else [value]
@@ -351,6 +354,12 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         return typing.cast(SettingsType, OmegaConf.to_object(config))
     except MissingMandatoryValue as error:
         raise UserError(f"{error.full_key}=???: expected a value; ??? stands for none") from error
+
+
+def _in_home(value: Any) -> Any:
+    """The value, with the home folder at the beginning of a text that begins with ``~/``."""
+    is_in_home = isinstance(value, str) and value.startswith("~/")
+    return os.path.expanduser(value) if is_in_home else value
 
 
 def with_changes(settings: SettingsType, changes: Mapping[str, Any]) -> SettingsType:

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any
 from urllib.parse import urlsplit
 
 from adnominal.conf import UserError
+from adnominal.conf.values import default_of
 
 
 def check_minimum(settings: Any, minimum: int, *names: str, group: str = "") -> None:
@@ -32,9 +33,7 @@ def check_distinct(settings: Any, *names: str) -> None:
 def check_default(settings: Any, names: Sequence[str], reason: str) -> None:
     """Raise `UserError` with `reason` if one of the named settings differs from its default."""
     for field in fields(settings):
-        value = getattr(settings, field.name)
-        is_default = not value if field.default is MISSING else value == field.default
-        if field.name in names and not is_default:
+        if field.name in names and getattr(settings, field.name) != default_of(field):
             raise UserError(f"{field.name}= {reason}")
 
 

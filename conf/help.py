@@ -15,6 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MAX_FIRST = 10
+_TYPE_NAMES = {
+    "str": "text",
+    "int": "whole number",
+    "float": "number",
+    "bool": "true or false",
+    "dict": "mapping",
+}
 
 Setting = tuple[str, dataclasses.Field[Any], Any]
 
@@ -39,16 +46,14 @@ def fields_of(cls: type, prefix: str = "") -> list[Setting]:
 
 
 def type_name(type_hint: Any) -> str:
-    """The name of a type in words: ``whole number``, ``list of text``, …"""
+    """The name of a type in words: ``whole number``, ``list of texts``, …"""
     if typing.get_origin(type_hint) is list:
-        return f"list of {type_name(typing.get_args(type_hint)[0])}"
+        return f"list of {type_name(typing.get_args(type_hint)[0])}s"
     arguments = [argument for argument in typing.get_args(type_hint) if argument is not type(None)]
     if arguments and typing.get_origin(type_hint) is not dict:
         return " or ".join(type_name(argument) for argument in arguments)
-    return {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(
-        getattr(type_hint, "__name__", str(type_hint)),
-        str(getattr(type_hint, "__name__", type_hint)),
-    )
+    name = str(getattr(type_hint, "__name__", type_hint))
+    return _TYPE_NAMES.get(name, name)
 
 
 def spelling_hint(word: object, candidates: Iterable[str]) -> str:

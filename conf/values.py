@@ -50,12 +50,13 @@ def changed_settings(settings: Any) -> dict[str, Any]:
             value = changed_settings(value)
             if value:
                 changed[f.name] = value
-        elif is_required(f) or value != _default(f):
+        elif is_required(f) or value != default_of(f):
             changed[f.name] = value
     return changed
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """The default of a setting that is not required."""
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return field.default

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import adnominal
@@ -172,6 +174,17 @@ def test_a_pair_without_association_has_counts(tmp_path):
     assert (row["count"], row["rank"], row["adjectives"], row["pmi"]) == (2, 1, 1, None)
 
 
+def test_a_negative_number_of_examples_is_refused(lake):
+    with pytest.raises(adnominal.UserError, match="examples=-1: expected 0 or more"):
+        adnominal.pair("false", "key", lake=lake, examples=-1)
+
+
+@pytest.mark.parametrize("column", [pa.array, pd.Series, lambda texts: pa.chunked_array([texts])])
+def test_texts_may_be_a_column(column):
+    counts = adnominal.count_pairs(column(["A red ball.", "Red balls."])).to_pylist()
+    assert counts == [{"adjective": "red", "noun": "ball", "count": 2}]
+
+
 def call(function: str, *arguments: Any, **options: Any) -> Any:
     return getattr(adnominal, function)(*arguments, **options)
 
@@ -184,6 +197,8 @@ def call(function: str, *arguments: Any, **options: Any) -> Any:
         ("sketch", ("dor",), "no pair has the noun 'dor'; spelt alike: door"),
         ("pair", ("false", "kee"), "no pair 'false' 'kee'.*nouns seen with 'false', near: key"),
         ("count_pairs", ("A red ball.",), "got one string"),
+        ("count_pairs", ({"red ball": "A door."},), r"got a dict; expected one column .*dict\["),
+        ("count_pairs", (pd.DataFrame({"red ball": ["A door."]}),), "got a DataFrame"),
         ("count_pairs", (["A red ball.", None],), "text 1: got NoneType; expected a string"),
         ("count_pairs", (["A red\0ball."],), r"text 0 cannot be read \(nul\)"),
         ("load_dataset", ("adpt",), "dataset=adpt: expected one of .*sygns; did you mean 'adept'"),

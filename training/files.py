@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from adnominal.conf import UserError
-from adnominal.conf.files import replace_text
+from adnominal.conf.files import check_local, replace_text
 
 
 def check_folder(setting: str, folder: Path) -> Path:
     """Return the existing part of the path of `folder`; `setting` names the setting for errors.
 
     Raises:
-        UserError: the path is a file or below one, or cannot be created.
+        UserError: the path is an address, a file or below one, or cannot be created.
     """
+    check_local(setting, folder)
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
@@ -66,17 +67,19 @@ def replace_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def complete_folder(folder: Path) -> Iterator[Path]:
+def complete_folder(folder: Path, setting: str = "out") -> Iterator[Path]:
     """Provide a folder to write to, which is renamed to `folder` once it is complete.
 
     After an error or a kill there is no `folder`; the next attempt deletes what a kill left.
+    `setting` is what the user set to `folder`.
 
     Raises:
         UserError: `folder` is not empty, is a file, or is below one.
     """
-    check_folder("out", folder)
+    check_folder(setting, folder)
     if folder.exists() and any(folder.iterdir()):
-        raise UserError(f"out={folder}: not empty; expected another folder")
+        raise UserError(f"{setting}={folder}: not empty; expected another folder")
+    folder = folder.resolve()  # a link stays; the folder that it points to is written
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)

@@ -16,7 +16,7 @@ main = partial(
     launch.run,
     Settings,
     finetune,
-    next_step="adnominal report lake={lake}",
+    next_step=Settings.next_step,
     more_help=lambda: f"{tasks.help_text()}\n",
 )
 

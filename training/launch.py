@@ -59,7 +59,7 @@ def run(
     cls: type[_T],
     job: Callable[[_T], object],
     argv: Sequence[str] | None = None,
-    next_step: str = "",
+    next_step: str | Callable[[_T], str] = "",
     more_help: Callable[[], str] = str,
 ) -> int:
     """Run `conf.run` in several processes, of which the first one does the reporting.

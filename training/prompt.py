@@ -12,7 +12,7 @@ from adnominal.training.asking.job import prompt
 from adnominal.training.asking.settings import Settings
 
 # Runs the command line `argv` or this process's; returns the exit code.
-main = partial(launch.run, Settings, prompt, next_step="adnominal report lake={lake}")
+main = partial(launch.run, Settings, prompt, next_step=Settings.next_step)
 
 if __name__ == "__main__":
     sys.exit(main())

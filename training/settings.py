@@ -125,6 +125,12 @@ class Recorded:
     def __post_init__(self) -> None:
         check_tracking(self.tracking)
 
+    def next_step(self) -> str:
+        """The command that shows the run; empty if nothing of it is in MLflow's store."""
+        if self.tracking is None:
+            return ""
+        return "adnominal report lake={lake} tracking={tracking}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answering(Recorded):
@@ -324,6 +330,10 @@ class _Training(Recorded, PassedArguments):
             raise UserError(f"seeds={self.seeds}: expected 64-bit numbers, -2^63 to 2^63 - 1")
         if any(size < 1 for size in self.train_size):
             raise UserError(f"train_size={self.train_size}: expected numbers of 1 or more")
+
+    def next_step(self) -> str:
+        """As `Recorded.next_step`; empty for a dry run, too."""
+        return super().next_step() if self.dry_run is None else ""
 
     @property
     def seed(self) -> int:

@@ -61,7 +61,7 @@ def write(sketches: Sketches, target: Path, min_count: int) -> None:
     """
     with ExitStack() as stack:
         try:
-            folder = stack.enter_context(complete_folder(target))
+            folder = stack.enter_context(complete_folder(target, "export"))
         except OSError as error:
             raise UserError(f"export={target}: {error.strerror or error}") from error
         _write(sketches, folder, min_count)

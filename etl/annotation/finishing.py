@@ -18,7 +18,7 @@ from adnominal.conf import JobFailed, UserError, settings_hash
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.adept.splits import split_columns
 from adnominal.etl.annotation.answers import counted_annotators, stored_answers, stored_questions
-from adnominal.etl.annotation.forms import write_files
+from adnominal.etl.annotation.forms import make_folder, write_files
 from adnominal.etl.annotation.keys import SIMULATED
 from adnominal.etl.annotation.quality import (
     LABELLING,
@@ -67,8 +67,10 @@ def apply_rules(settings: FinishSettings, task: AnnotationTask, items: Container
     Answers to items that the edition had when they were exported, and has no more, are counted.
 
     Raises:
-        UserError: nobody has answered any of the items.
+        UserError: nobody has answered any of the items, or the report cannot be written.
     """
+    if settings.report is not None:
+        make_folder("report", Path(settings.report))
     answers = stored_answers(settings.lake, task.annotations)
     result = filter_answers(answers, settings, items)
     if not result.answers:

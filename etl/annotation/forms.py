@@ -10,6 +10,7 @@ to the first is marked. No file reveals which items are gold or which label a ch
 import csv
 import html
 import io
+import tempfile
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -17,7 +18,7 @@ from string import Template
 from typing import Any, NamedTuple
 
 from adnominal.conf import ROOT, UserError
-from adnominal.conf.files import replace_text
+from adnominal.conf.files import check_local, replace_text
 from adnominal.etl.annotation.batches import Question, pages_of
 from adnominal.etl.annotation.task import AnnotationTask
 
@@ -230,16 +231,22 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def make_folder(path: Path) -> None:
-    """Make the folder of a file.
+def make_folder(setting: str, path: Path) -> None:
+    """Make the folder of the file that `setting` names, before the work whose result it gets.
 
     Raises:
-        UserError: that is not possible.
+        UserError: that is not possible, no file can be written there, or the path is a folder.
     """
+    check_local(setting, path)
+    if path.is_dir():
+        raise UserError(f"{setting}={path}: a folder; expected the name of a file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
+        raise UserError(
+            f"{setting}={path}: {error.strerror}; expected a file in a folder that is writable"
+        ) from error
 
 
 def write_files(files: Mapping[Path, str]) -> None:

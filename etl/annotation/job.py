@@ -20,6 +20,7 @@ from adnominal.conf import JobFailed, UserError, settings_hash
 from adnominal.conf.delimited import text_of
 from adnominal.conf.help import spelling_hint
 from adnominal.conf.numbers import count_of
+from adnominal.conf.values import changed_settings
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation import simulate
 from adnominal.etl.annotation.answers import (
@@ -66,6 +67,7 @@ def export_batch(
     if settings.again:
         if not previous:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
+        _check_exported(settings, previous[0])
         write_files(batch_files(task, path, previous, notes))
         log.info("batch %s: %s written again", settings.name, count_of(len(previous), "question"))
         return
@@ -82,7 +84,7 @@ def export_batch(
     existing = sorted(str(name) for name in files if name.exists())
     if existing:
         raise UserError(f"batch={path}: {', '.join(existing)} already exists; give another name")
-    make_folder(path)
+    make_folder("batch", path)
     rows = [dataclasses.asdict(question) for question in questions]
     commit = arrow.append(
         settings.lake,
@@ -105,6 +107,22 @@ def export_batch(
         count_of(kinds.count("attention"), "attention check"),
         ", ".join(map(str, files)),
     )
+
+
+def _check_exported(settings: ExportSettings, question: Question) -> None:
+    """Raise `UserError` if a batch is to be written again in another way than it was exported."""
+    exported = {
+        "format": question.platform,
+        "round": question.round,
+        "condition": question.condition,
+        "edition": question.edition,
+    }
+    for name, value in changed_settings(settings).items():
+        if value != exported.get(name, value):
+            raise UserError(
+                f"{name}={value} again=true: the batch {settings.name!r} was exported with "
+                f"{name}={exported[name]}; expected that, or another batch="
+            )
 
 
 def note_text(name: str, value: str | None) -> str:
@@ -208,6 +226,7 @@ def simulate_answers(settings: SimulateSettings) -> None:
     name, answers_path = Path(settings.batch).stem, Path(settings.out)
     if answers_path.exists():
         raise UserError(f"out={answers_path} already exists; give another name")
+    make_folder("out", answers_path)
     questions = [q for q in stored_questions(settings.lake) if q.batch == name]
     if not questions:
         raise UserError(

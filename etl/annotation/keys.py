@@ -25,13 +25,18 @@ def read_key(path: Path, lake: str, *, make: bool) -> bytes:
 
     Raises:
         UserError: the file is in the lake, where every reader of the answers would find it, does
-            not exist, or has less than 16 bytes and could be guessed.
+            not exist, cannot be created, or has less than 16 bytes and could be guessed.
     """
     root = local_path(lake)
     if root is not None and path.resolve().is_relative_to(root.resolve()):
         raise UserError(f"key={path} is in lake={lake}; expected a file outside of it")
     if make and not path.exists():
-        _make_key(path)
+        try:
+            _make_key(path)
+        except OSError as error:
+            raise UserError(
+                f"key={path}: {error.strerror}; expected a file in a folder that is writable"
+            ) from error
     try:
         secret = path.read_bytes()
     except OSError as error:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adnominal.conf import UserError, setting
-from adnominal.conf.checks import check_distinct
+from adnominal.conf.checks import check_default, check_distinct
 from adnominal.etl.external import PREFIX
 from adnominal.etl.registry import DATASETS
 
@@ -55,8 +55,8 @@ class Settings:
             raise UserError("file=[]: expected one or more files with answers")
         if not re.fullmatch(r"[\w.\-]+", self.run):
             raise UserError(f"run={self.run}: expected a name of letters, digits, '.', '_' and '-'")
-        if self.fold and self.scheme is None:
-            raise UserError(f"fold={self.fold} without scheme=: expected the scheme of the fold")
+        if self.scheme is None:
+            check_default(self, ("fold", "part"), "without scheme=: expected the scheme of it")
         scheme_names = DATASETS[self.task].splits.names
         if self.scheme is not None and self.scheme not in scheme_names:
             raise UserError(f"scheme={self.scheme}: expected one of {', '.join(scheme_names)}")

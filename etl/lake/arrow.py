@@ -181,7 +181,7 @@ def _scanner(source: ds.Dataset, table: str, where: Filter | None, **options: An
         columns = ", ".join(f"{field.name} ({field.type})" for field in source.schema)
         raise LakeError(
             f"{table}: where={where!r}: expected (column, operator, value) triples with the "
-            f"columns {columns} and the operators {', '.join(_OPERATORS)}"
+            f"columns {columns} and the operators {', '.join(_OPERATORS)} (with a list)"
         ) from error
 
 
@@ -199,6 +199,8 @@ def _expression(where: Filter | None, schema: pa.Schema) -> pc.Expression | None
 def _with_typed_values(triple: Any, schema: pa.Schema) -> tuple[str, str, Any]:
     """A triple; no values of `in` get the column's type, which Arrow cannot infer from none."""
     column, operator, values = triple
+    if operator in ("in", "not in") and isinstance(values, str):
+        raise TypeError("Arrow would look for each letter of the text")
     if operator in ("in", "not in") and not len(values):
         values = pa.array([], schema.field(column).type)
     return column, operator, values
@@ -214,11 +216,14 @@ def check_columns(table: str, columns: Sequence[str] | None) -> list[str] | None
         return None
     if isinstance(columns, str):
         raise LakeError(f"columns={columns!r}: expected a list of names")
+    names = list(columns)  # a generator has them once
+    if not names:
+        raise LakeError("columns=[]: expected one or more names, or None for all columns")
     known = declaration(table).schema.names
-    unknown = [name for name in columns if name not in known]
+    unknown = [str(name) for name in names if name not in known]
     if unknown:
         raise LakeError(f"{table} has no column {', '.join(unknown)}; it has {', '.join(known)}")
-    return list(columns)
+    return names
 
 
 def read(

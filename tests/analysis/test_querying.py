@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -44,10 +45,13 @@ def test_questions_about_the_numbers(report, capsys):
         (["SELECT 1", "SELECT 2"], "got 2 questions"),
         (["SELECT 1", "lake=lake"], "unknown setting 'lake'"),
         (["SELECT 1", "out=nowhere"], "out=nowhere: no report_numbers.parquet there"),
+        (["SELECT 1", "out=damaged"], "out=damaged: report_numbers.parquet cannot be read .*again"),
     ],
 )
 def test_mistakes_are_one_line(report, words, message, capsys, monkeypatch):
     monkeypatch.chdir(report.parent)
+    Path("damaged").mkdir(exist_ok=True)
+    Path("damaged/report_numbers.parquet").write_text("PAR1")
     folder = [] if any(word.startswith("out=") for word in words) else [f"out={report}"]
     assert report_query.main([*words, *folder]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -140,7 +140,8 @@ def test_arguments_that_are_not_utf8_are_refused(words):
 def test_a_path_in_the_home_folder(monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     for text, path in (("~/x", "/home/me/x"), ("~", "~"), ("a/~/x", "a/~/x")):
-        assert load(Settings, ["input=a", f"name={text}"]).name == path
+        loaded = load(Settings, [f"input=b,{text}", f"name={text}"])
+        assert (loaded.name, loaded.input) == (path, ["b", path])
 
 
 def test_nested_settings_and_null():
@@ -294,7 +295,8 @@ def test_nested_settings_are_written_with_a_dot():
         ("inner.rate=x", "inner.rate=x: expected a number"),
         ("inner.words=c", "inner.words=c: expected one of a, b"),
         ("size.x=1", "size: has no settings|size.x: size has no settings of its own"),
-        ("inner=3", "inner=3: expected a group of settings"),
+        ("inner=3", "inner=3: expected a group of settings, as inner.KEY=VALUE"),
+        ("free=x", "free=x: expected a mapping, as free.KEY=VALUE"),
         ("size.free=1", "size has no settings of its own; did you mean 'free'"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from adnominal.conf import JobFailed, UserError
 from adnominal.training import checkpoints
-from adnominal.training.files import check_space, replace_json
+from adnominal.training.files import check_space, complete_folder, replace_json
 
 
 def test_a_full_disk_is_reported_in_advance(tmp_path):
@@ -82,3 +82,21 @@ def test_a_file_is_replaced_without_temporary_files(tmp_path):
     replace_json(path, {"a": 2})
     assert json.loads(path.read_text()) == {"a": 2}
     assert [p.name for p in path.parent.iterdir()] == ["x.json"]
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/runs", "file:///runs"])
+def test_an_address_is_no_folder(address):
+    message = f"out={address.replace('///', '//')}: an address; expected a path on this machine"
+    with pytest.raises(UserError, match=message):
+        check_space(Path(address), 0)
+
+
+def test_what_a_link_points_to_is_written(tmp_path):
+    for name in ("file", "folder"):
+        (tmp_path / f"{name}_link").symlink_to(tmp_path / name)
+    replace_json(tmp_path / "file_link", {"a": 1})
+    with complete_folder(tmp_path / "folder_link") as folder:
+        (folder / "x").touch()
+    assert json.loads((tmp_path / "file").read_text()) == {"a": 1}
+    assert [p.name for p in (tmp_path / "folder").iterdir()] == ["x"]
+    assert len(list(tmp_path.iterdir())) == 4

@@ -1,5 +1,6 @@
 """``training/predict.py``: a classifier on the rows of a table, without labels."""
 
+import logging
 import os
 from dataclasses import asdict
 from functools import partial
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adnominal.conf import UserError
+from adnominal.conf.numbers import count_of
 from adnominal.etl.lake import arrow
 from adnominal.training import launch
 from adnominal.training.answering.answers import Answers, LabelNames, Work
@@ -26,6 +28,7 @@ from adnominal.training.runs import Runs, folder_name
 from adnominal.training.sharding import read_deepspeed
 
 JOB = "predict"
+log = logging.getLogger("adnominal")
 
 
 def predict(settings: PredictSettings) -> None:
@@ -35,7 +38,11 @@ def predict(settings: PredictSettings) -> None:
     to the table predictions, each once. The same command resumes a killed run.
     """
     work = prepare(settings)
-    results_of(Runs(JOB, settings, settings.experiment or JOB), settings, [work])
+    runs = Runs(JOB, settings, settings.experiment or JOB)
+    (result,) = results_of(runs, settings, [work])
+    if launch.rank() == 0:
+        answers = count_of(result["rows"], "row"), settings.table, result["model"]
+        log.info("run %s: %s of %s answered by %s", result["run_id"], *answers)
 
 
 def prepare(settings: PredictSettings) -> Work:

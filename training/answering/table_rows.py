@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from adnominal.conf import UserError
+from adnominal.conf.help import spelling_hint
 from adnominal.conf.progress import Progress
 from adnominal.etl.declaration import ItemTable
 from adnominal.etl.draws import Keys, keys_of
@@ -110,7 +111,9 @@ def _task_of(source: ModelSource | None) -> Mapping[str, Any]:
 
 def _known_texts(table: str) -> ItemTable | None:
     if table not in tables.TABLES:
-        raise UserError(f"table={table}: expected one of {', '.join(tables.TABLES)}")
+        names = ", ".join(tables.TABLES)
+        hint = spelling_hint(table, tables.TABLES)
+        raise UserError(f"table={table}: expected one of {names}{hint}")
     return ITEM_TABLES.get(table) or _FURTHER_TABLES.get(table)
 
 

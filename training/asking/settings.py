@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from adnominal.conf import UserError, setting
-from adnominal.conf.checks import check_distinct, check_minimum
+from adnominal.conf.checks import check_default, check_distinct, check_minimum
 from adnominal.etl.prompts.files import SUBJECTS
 from adnominal.training.settings import Recorded
 
@@ -19,6 +19,12 @@ BACKENDS = ("hf", *CARD_BACKENDS, *SERVER_BACKENDS)
 # A PLANE item is shown after the two other items of its group, in both orders (section 4).
 GROUP_SHOTS = 2
 MOST_SHOTS = 8
+# The settings of the items that only some tasks have.
+_OF_TASKS = {
+    "plane": ("scheme", "fold"),
+    "asp": ("fold", "tables", "variant"),
+    "sygns": ("scheme", "fold", "meaning"),
+}
 
 
 @dataclass(frozen=True)
@@ -168,8 +174,16 @@ class Settings(Recorded, _Items, _Model):
             raise UserError("tables=[]: expected entailment, degree or both")
         if not 0 <= self.shots <= MOST_SHOTS:
             raise UserError(f"shots={self.shots}: expected 0 to {MOST_SHOTS}")
+        self._check_task()
         self._check_backend()
         self._check_form()
+
+    def _check_task(self) -> None:
+        """Raise `UserError` for settings of the items that the task does not have."""
+        of_task = _OF_TASKS.get(self.task, ())
+        of_others = {name for names in _OF_TASKS.values() for name in names}.difference(of_task)
+        reason = f"has no effect on task={self.task}; omit it"
+        check_default(self, tuple(of_others), reason)
 
     def _check_backend(self) -> None:
         if self.is_server and self.base_url is None and self.backend.startswith("local-"):

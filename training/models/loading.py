@@ -227,14 +227,23 @@ def _model_source(path: str, name: str, run_id: str | None = None) -> ModelSourc
     return ModelSource(path, name, labels, False, record, run_id)
 
 
+def _is_unfinished(run: Path) -> bool:
+    """Whether a run was interrupted; its weights may lack the record of their training."""
+    return (run / "settings.yaml").is_file() and not (run / "result.json").is_file()
+
+
 def _folder(uri: str) -> Path:
     """Return the weights' folder: the folder itself, a run's, or that of the only run."""
     folder = Path(uri)
+    for run in (folder, folder.absolute().parent):
+        if (run / "model" / "config.json").is_file() and _is_unfinished(run):
+            raise UserError(f"model={uri}: the run is not finished; run its command again first")
     if (folder / "config.json").is_file():
         return folder
     if (folder / "model" / "config.json").is_file():
         return folder / "model"
     runs = sorted(path.parents[1] for path in folder.glob("*/model/config.json"))
+    runs = [run for run in runs if not _is_unfinished(run)]
     if len(runs) == 1:
         return runs[0] / "model"
     if runs:

@@ -95,6 +95,8 @@ def count_texts(texts: Iterable[str]) -> pa.Table:
     Raises:
         UserError: the extension was not built, or a text is no text.
     """
+    if isinstance(texts, pa.Array | pa.ChunkedArray):
+        texts = texts.to_pylist()  # iteration gives Arrow's scalars
     counter = TextCounter(CLEAN)
     for place, text in enumerate(texts):
         if not isinstance(text, str):

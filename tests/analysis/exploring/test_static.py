@@ -9,7 +9,7 @@ import pytest
 
 from adnominal.analysis.exploring import static
 from adnominal.analysis.exploring.queries import Query
-from adnominal.conf import JobFailed
+from adnominal.conf import JobFailed, UserError
 
 
 def data(folder: Path, name: str) -> Any:
@@ -46,6 +46,9 @@ def test_pairs_below_the_minimum_count_are_omitted(sketches, tmp_path):
     with pytest.raises(JobFailed, match="lower min_count="):
         static.write(sketches, tmp_path / "none", 100)
     assert [path.name for path in tmp_path.iterdir()] == ["copy"]
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"^export=.*file is a file; expected a folder"):
+        static.write(sketches, tmp_path / "file" / "x", 1)
 
 
 def test_full_files_are_closed_and_long_entries_shortened(sketches, tmp_path, monkeypatch):

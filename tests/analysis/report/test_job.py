@@ -135,10 +135,14 @@ def test_a_report_replaces_an_earlier_one_and_equal_input_gives_equal_numbers(
     assert conf.run(reporting.Settings, reporting.report, words) == 0
     first = (out / "report_numbers.tsv").read_bytes()
     (out / "stale.txt").write_text("left over")
+    link = tmp_path / "link"
+    link.symlink_to(out)
+    words[2] = f"out={link}"
     assert conf.run(reporting.Settings, reporting.report, words) == 0
     assert (out / "report_numbers.tsv").read_bytes() == first
     assert not (out / "stale.txt").exists()
-    assert [p.name for p in tmp_path.iterdir()] == ["again"]
+    assert link.is_symlink() and not out.is_symlink()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["again", "link"]
 
 
 def test_the_numbers_can_replace_a_table_of_the_lake(tmp_path):
@@ -190,6 +194,7 @@ def test_an_almost_empty_lake_gives_a_complete_report(tmp_path):
     ("arguments", "message"),
     [
         (["lake=nowhere"], "lake=nowhere: no table of a lake there"),
+        (["other_lake=nowhere"], "other_lake=nowhere: no table of a lake there"),
         (["out=taken"], "out=taken exists and is not a report"),
         (["out=no/such/folder"], "no folder"),
         (["edition=other"], "edition=other: no table of .* has it; there is demo"),

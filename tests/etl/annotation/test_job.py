@@ -184,6 +184,9 @@ def test_a_batch_is_written_once_and_again_on_request(study):
     path.unlink()
     study.export("main", "again=true")
     assert path.read_text(encoding="utf-8") == text and study.rows("adept_batches") == batch_rows
+    for word in ("format=csv", "round=pilot"):
+        with pytest.raises(UserError, match=f"{word} again=true: the batch 'main' was exported"):
+            study.export("main", "again=true", word)
     with pytest.raises(UserError, match="no batch 'other'"):
         study.export("other", "again=true")
     (study.folder / "next.csv").write_text("mine")
@@ -235,10 +238,15 @@ def test_only_chosen_variants_are_labelled(study):
 
 def test_a_batch_that_cannot_be_written_is_not_exported(study):
     (study.folder / "file").write_text("")
-    with pytest.raises(UserError, match=r"file/main\.csv: |file/main\.preview\.html: "):
-        study.export("file/main", "gold=0")
+    for folder in (study.folder / "file", "/proc"):
+        with pytest.raises(UserError, match=r"batch=.*/main\.csv: .*; expected a file in a folder"):
+            study.export(f"{folder}/main", "gold=0")
     assert not arrow.tables(study.lake).count("adept_batches")
-    study.export("main", "gold=0")
+    batch = study.export("main", "gold=0")
+    with pytest.raises(UserError, match=r"out=/proc/answers\.csv: .*; expected a file"):
+        study.simulate(batch, "out=/proc/answers.csv")
+    with pytest.raises(UserError, match="report=/proc: a folder; expected the name of a file"):
+        study.finish("report=/proc")
 
 
 def test_only_chosen_variants_are_exported(study):

@@ -28,6 +28,8 @@ def test_the_key_lies_outside_the_lake_and_hashes_annotators(tmp_path):
     assert hashed_annotator(secret, "mturk", "W1") != hashed_annotator(secret, "csv", "W1")
     half_a_pair = "\ud800"  # as JSON may have it
     assert len(hashed_annotator(secret, "label_studio", half_a_pair)) == 24
+    with pytest.raises(UserError, match=r"key=.*other/key: File exists; expected a file in a"):
+        read_key(tmp_path / "other" / "key", lake, make=True)
     path.write_text("short")
     with pytest.raises(UserError, match="5 bytes; expected 16 or more"):
         read_key(path, lake, make=False)

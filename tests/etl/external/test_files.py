@@ -176,7 +176,8 @@ def test_half_a_surrogate_pair_is_no_answer(tmp_path):
         (["file=log.parquet"], "expected a name that ends in .jsonl, .json, .csv, .tsv"),
         (["file=a.csv", "run=a b"], "run=a b: expected a name of letters"),
         (["file=a.csv", "scheme=lucky"], "scheme=lucky: expected one of random, noun_disjoint"),
-        (["file=a.csv", "fold=1"], "fold=1 without scheme="),
+        (["file=a.csv", "fold=1"], "fold= without scheme="),
+        (["file=a.csv", "part=val"], "part= without scheme="),
     ],
 )
 def test_settings_are_checked_before_any_work(words, message):

@@ -139,6 +139,7 @@ def test_reading_takes_filters_and_columns(root):
         [("noun", "~", "key")],
         [("noun", "=", 5)],
         [("noun", "=")],
+        [("noun", "in", "key")],
         ("noun", "=", "key"),
         5,
         pc.field("nuon") == "key",
@@ -152,6 +153,10 @@ def test_a_condition_that_does_not_fit_the_table_is_an_error(root, where):
             read(root, "amod_pairs", where=where)
     with pytest.raises(LakeError, match="columns='noun': expected a list of names"):
         arrow.read(root, "amod_pairs", columns="noun")
+    with pytest.raises(LakeError, match="expected one or more names"):
+        arrow.read(root, "amod_pairs", columns=[])
+    one_by_one = (name for name in ["noun", "count"])
+    assert arrow.read(root, "amod_pairs", columns=one_by_one).column_names == ["noun", "count"]
 
 
 def test_rows_are_read_in_batches_of_limited_size(root):

@@ -152,6 +152,7 @@ def test_the_same_command_again_does_nothing(finished_run, monkeypatch, caplog):
     monkeypatch.setattr(job, "classifier", None)
     assert workspace.predict("batch_size=7") == result
     assert "not run again" in caplog.text
+    assert " rows of adept_items answered by " in caplog.text
     assert arrow.version(workspace.lake, "predictions") == version
 
 

@@ -33,6 +33,22 @@ def items_and_questions(prompt_settings):
     return items, listed
 
 
+@pytest.mark.parametrize(
+    ("task", "word"),
+    [
+        ("adept", "scheme=noun_disjoint"),
+        ("asp", "scheme=both"),
+        ("plane", "tables=[degree]"),
+        ("sygns", "variant=numbers"),
+        ("nli", "meaning=drs"),
+    ],
+)
+def test_settings_of_other_tasks_are_refused(task, word):
+    name = word.partition("=")[0]
+    with pytest.raises(UserError, match=f"{name}= has no effect on task={task}; omit it"):
+        settings("lake", f"task={task}", word)
+
+
 def test_two_examples_are_shown_in_both_orders(prompt_lake):
     prompt_settings = settings(prompt_lake, *TWO_SHOT)
     items, prompt_questions = items_and_questions(prompt_settings)

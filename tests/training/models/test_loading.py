@@ -211,6 +211,18 @@ def test_addresses_that_lead_nowhere_are_refused_in_one_line(tuned, tmp_path, ti
             resolve("models:/adept/1", tracking)
 
 
+def test_a_run_that_is_not_finished_is_no_model(tmp_path):
+    for name in ("killed", "finished"):
+        (tmp_path / name / "model").mkdir(parents=True)
+        (tmp_path / name / "model" / "config.json").touch()
+        (tmp_path / name / "settings.yaml").touch()
+    (tmp_path / "finished" / "result.json").touch()
+    assert loading._folder(str(tmp_path)) == tmp_path / "finished" / "model"
+    for uri in (tmp_path / "killed", tmp_path / "killed" / "model"):
+        with pytest.raises(UserError, match="the run is not finished; run its command again"):
+            loading._folder(str(uri))
+
+
 @pytest.mark.parametrize("more", [["log_model=false"], ["tracking=none"]])
 def test_registering_needs_tracking_and_a_logged_model(more):
     with pytest.raises(UserError, match="register=adept: expected tracking= and log_model=true"):
