@@ -19,7 +19,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import Literal
 
     import datasets
@@ -49,7 +49,7 @@ def read(
     *,
     lake: str | os.PathLike[str] = "lake",
     where: str | Filter | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Iterable[str] | None = None,
 ) -> pyarrow.Table:
     """Read rows of a table of the lake.
 

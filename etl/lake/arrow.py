@@ -206,7 +206,7 @@ def _with_typed_values(triple: Any, schema: pa.Schema) -> tuple[str, str, Any]:
     return column, operator, values
 
 
-def check_columns(table: str, columns: Sequence[str] | None) -> list[str] | None:
+def check_columns(table: str, columns: Iterable[str] | None) -> list[str] | None:
     """Return the names of columns as a list; None for all columns.
 
     Raises:
@@ -232,7 +232,7 @@ def read(
     *,
     version: int | None = None,
     where: Filter | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Iterable[str] | None = None,
 ) -> pa.Table:
     """Read the table's rows into memory; `where` and `columns` narrow what is read.
 
@@ -269,7 +269,7 @@ def batches(
     *,
     version: int | None = None,
     where: Filter | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Iterable[str] | None = None,
     batch_size: int = 65_536,
 ) -> Iterator[pa.RecordBatch]:
     """Stream the table's rows in batches of at most `batch_size`; settings as for `read`.

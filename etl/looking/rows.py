@@ -1,6 +1,6 @@
 """The rows of a table that satisfy a condition, in SQL or as Arrow's filters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ def row_batches(
     *,
     version: int | None = None,
     where: str | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Iterable[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Stream the rows that satisfy the SQL condition `where`, all of them without one.
 
@@ -41,7 +41,7 @@ def read_rows(
     table: str,
     *,
     where: str | Filter | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Iterable[str] | None = None,
 ) -> pa.Table:
     """Read the rows that satisfy `where`: a condition in SQL, or what `etl.lake.arrow` takes.
 
