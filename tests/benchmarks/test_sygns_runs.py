@@ -9,7 +9,7 @@ SCORES = {"EXI": [0.5, 1.0], "NUM": [0.25, 0.5], "UNI": [0.0, 0.5], "valid": [1.
 def test_each_run_has_a_row_beside_the_paper():
     text = section({"sygns-one-vf-gru": {"runs": 2, "hours": 1.0, "scores": SCORES}})
     paper = "99.7/37.0/39.5/99.6"
-    row = "| paper, bfloat16 | GRU, 10M | VF"
+    row = "| paper | GRU, 10M | VF"
     assert f"{row} | 0 | 50.0 | 25.0 | 0.0 | 100.0 | {paper} | 0.50 |" in text
     assert f"{row} | 1 | 100.0 | 50.0 | 50.0 | 100.0 | {paper} | 0.50 |" in text
     # One of three seeds is left.
@@ -22,7 +22,7 @@ def test_each_title_has_the_scores_of_its_table():
     text = section({"sygns-productivity-vf-gru": figures})
     assert "**Productivity (table 9)**\n\n| recipe | model | form | seed | depth 2 |" in text
     paper = "0.32/0.04/0.00/100.0"
-    row = f"| paper, bfloat16 | GRU, 10M | VF | 0 | 1.0 | 0.0 | 0.0 | 100.0 | {paper} |"
+    row = f"| paper | GRU, 10M | VF | 0 | 1.0 | 0.0 | 0.0 | 100.0 | {paper} |"
     assert row in text
 
 
@@ -53,6 +53,6 @@ def test_an_entry_stands_for_an_experiment_a_model_and_form():
 
 def test_runs_of_an_earlier_version_are_not_run_again():
     earlier = {name for name, experiment in experiments().items() if experiment.earlier}
-    endings = ("unfed", "sorted", "output-dropout", "default-weights")
-    assert {name for name in experiments() if name.endswith(endings)} == earlier
+    words = ("unfed", "sorted", "-dropout", "-default-")
+    assert {name for name in experiments() if any(map(name.__contains__, words))} == earlier
     assert not earlier & measurements(Settings(run=True)).keys()
