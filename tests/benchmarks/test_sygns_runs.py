@@ -22,7 +22,7 @@ def test_each_title_has_the_scores_of_its_table():
     text = section({"sygns-productivity-vf-gru": figures})
     assert "**Productivity (table 9)**\n\n| recipe | model | form | seed | depth 2 |" in text
     paper = "0.32/0.04/0.00/100.0"
-    row = f"| paper | GRU, 10M | VF | 0 | 1.0 | 0.0 | 0.0 | 100.0 | {paper} |"
+    row = f"| paper, bfloat16 | GRU, 10M | VF | 0 | 1.0 | 0.0 | 0.0 | 100.0 | {paper} |"
     assert row in text
 
 
