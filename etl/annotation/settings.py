@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from adnominal.conf import UserError, setting
-from adnominal.conf.checks import check_minimum
+from adnominal.conf.checks import check_distinct, check_minimum
 from adnominal.etl.annotation.quality import LABELLING, Rules
 
 ROUNDS = (*LABELLING, "expert", "human", "audit")
@@ -139,6 +139,10 @@ class FinishSettings(Rules):
         None, help="file to write the figures to, as JSON", example="report=agreement.json"
     )
     lake: str = setting("lake", **_LAKE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_distinct(self, "models")
 
 
 @dataclass(frozen=True)

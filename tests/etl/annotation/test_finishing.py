@@ -3,6 +3,7 @@ import json
 import pytest
 import yaml
 
+from adnominal.conf import UserError
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation.finishing import (
     dataset_rows,
@@ -11,6 +12,7 @@ from adnominal.etl.annotation.finishing import (
     report_text,
 )
 from adnominal.etl.annotation.quality import Answer, Rules, filter_answers
+from adnominal.etl.annotation.settings import FinishSettings
 
 
 def answer(who, item, label, kind="item", expected=None):
@@ -98,3 +100,8 @@ def test_disagreements_lie_on_one_side_or_on_two():
         "opposite sides": 1,  # 1 3
     }
     assert set(disagreements_by_direction([(1, 1)], 2).values()) == {0}
+
+
+def test_a_model_of_annotators_that_is_named_twice_is_refused():
+    with pytest.raises(UserError, match=r"models=.*twice"):
+        FinishSettings(models=["mace", "mace"])
