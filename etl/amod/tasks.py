@@ -28,13 +28,13 @@ from adnominal.etl.amod.sums import pack
 from adnominal.etl.corpora.blocks import NoBoundary, blocks
 from adnominal.etl.corpora.contents import HEAD_BYTES, SOURCE_OF
 from adnominal.etl.corpora.dialects import (
-    CONLLU,
     Dialect,
     UnknownDialect,
     blocks_in_usual_order,
     column_order,
     detect,
     in_usual_order,
+    names_columns,
 )
 from adnominal.etl.corpora.files import Unit, Unreadable, open_input
 from adnominal.etl.engine import progress
@@ -304,7 +304,7 @@ def parsed_blocks(unit: Unit, source: str) -> Iterator[tuple[Dialect, Iterator[m
         stored_blocks: Iterator[memoryview] = blocks(stream, start=unit.start, end=end)
         # Files that name no columns are spared the search for a later header: it takes half as long
         # as counting.
-        if dialect is CONLLU and b"global.columns" in head:
+        if names_columns(head):
             stored_blocks = blocks_in_usual_order(stored_blocks, order)
         yield dialect, stored_blocks
 

@@ -121,6 +121,11 @@ def _lines(head: bytes) -> list[bytes]:
     return [line.removesuffix(b"\r") for line in lines]
 
 
+def names_columns(content: bytes) -> bool:
+    """Whether ``# global.columns`` may be in `content`, in whatever case: a search that is fast."""
+    return b"global.columns" in content.lower()
+
+
 class ColumnOrder(NamedTuple):
     """Where each of the ten columns is in rows of `width` columns; None for one that they lack."""
 
@@ -176,7 +181,7 @@ def blocks_in_usual_order(
     """
     for block in blocks:
         content = bytes(block)
-        if b"global.columns" in content:
+        if names_columns(content):
             for header in _FURTHER_HEADER.finditer(content):
                 if _order_of(header[1]) != order:
                     raise UnknownDialect(

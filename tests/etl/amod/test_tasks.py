@@ -307,3 +307,12 @@ def test_rows_of_another_width_than_their_names_are_refused_with_it(tmp_path):
     settings = replace(SETTINGS, source="conllu")
     (failed,) = rows_of(tasks.count_units(whole_file(path), settings), "failed")
     assert failed["reason"] == "no row of the 5 columns that # global.columns names"
+
+
+@pytest.mark.parametrize("words", ["# global.columns", "# Global.Columns"])
+def test_rows_are_read_in_the_order_that_their_header_names(tmp_path, words):
+    path = tmp_path / "x.conllup"
+    rows = "1\tADJ\told\t2\tamod\n2\tNOUN\tkey\t0\troot\n"
+    path.write_text(f"{words} = ID UPOS FORM HEAD DEPREL\n{rows}")
+    settings = replace(SETTINGS, source="conllu")
+    assert pairs_of(tasks.count_units(whole_file(path), settings)) == {("old", "key"): 1}
