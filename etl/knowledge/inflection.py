@@ -18,18 +18,50 @@ __all__ = ["getAllInflections", "getAllLemmas", "getInflection", "getLemma", "no
 # endings of further ones (*hyphae*, *chateaux*, *stomata*, *wikis*). _fast.c has the same, but not
 # *bacteria* and *ganglia*, which the dictionary has as singulars, too. Of two that the dictionary
 # has, it would take *regale* and *leave*.
-_PLURAL_LIST = (
-    "alveoli:alveolus annuli:annulus bacteria:bacterium calyces:calyx cherubim:cherub "
-    "denarii:denarius elytra:elytron emboli:embolus ephemerides:ephemeris epithelia:epithelium "
-    "extrema:extremum foramina:foramen ganglia:ganglion gyri:gyrus hippocampi:hippocampus "
-    "homunculi:homunculus leaves:leaf lumina:lumen magi:magus meninges:meninx menisci:meniscus "
-    "millennia:millennium mitochondria:mitochondrion mycelia:mycelium noumena:noumenon "
-    "nucleoli:nucleolus oxen:ox paparazzi:paparazzo prolegomena:prolegomenon regalia:regalia "
-    "seraphim:seraph simulacra:simulacrum sporangia:sporangium subspecies:subspecies "
-    "sulci:sulcus superheroes:superhero taxa:taxon thrombi:thrombus topoi:topos tumuli:tumulus "
-    "villi:villus vivaria:vivarium "
-)
-_PLURALS = dict(pair.split(":") for pair in _PLURAL_LIST.split())
+_PLURALS = {
+    "alveoli": "alveolus",
+    "annuli": "annulus",
+    "bacteria": "bacterium",
+    "calyces": "calyx",
+    "cherubim": "cherub",
+    "denarii": "denarius",
+    "elytra": "elytron",
+    "emboli": "embolus",
+    "ephemerides": "ephemeris",
+    "epithelia": "epithelium",
+    "extrema": "extremum",
+    "foramina": "foramen",
+    "ganglia": "ganglion",
+    "gyri": "gyrus",
+    "hippocampi": "hippocampus",
+    "homunculi": "homunculus",
+    "leaves": "leaf",
+    "lumina": "lumen",
+    "magi": "magus",
+    "meninges": "meninx",
+    "menisci": "meniscus",
+    "millennia": "millennium",
+    "mitochondria": "mitochondrion",
+    "mycelia": "mycelium",
+    "noumena": "noumenon",
+    "nucleoli": "nucleolus",
+    "oxen": "ox",
+    "paparazzi": "paparazzo",
+    "prolegomena": "prolegomenon",
+    "regalia": "regalia",
+    "seraphim": "seraph",
+    "simulacra": "simulacrum",
+    "sporangia": "sporangium",
+    "subspecies": "subspecies",
+    "sulci": "sulcus",
+    "superheroes": "superhero",
+    "taxa": "taxon",
+    "thrombi": "thrombus",
+    "topoi": "topos",
+    "tumuli": "tumulus",
+    "villi": "villus",
+    "vivaria": "vivarium",
+}
 # Nouns in -ie that the dictionary lacks; others in -ies that it lacks are plurals of nouns in -y.
 _IE_WORDS = (
     "aggie auntie aussie baddie beanie bestie biggie bikie boogie bowtie brasserie calorie "

@@ -68,10 +68,9 @@ def read(path: Path, duplicates: str = "keep") -> Reading:
             )
             occurrences[texts] += 1
     if not rows:
-        faults = "; ".join(f"{fault}, as {s}" for (_, fault), (_, s) in reading.dropped.items())
         raise UserError(
             f"adept={path}: no object with {', '.join(TEXTS)} and label in its files: "
-            f"{faults or 'they are empty'}"
+            f"{reading.reasons() or 'they are empty'}"
         )
     reading.pass_over_others(path, set(files.values()))
     reading.notes += report(rows)

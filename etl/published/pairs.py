@@ -192,10 +192,7 @@ def read(settings: Settings) -> Reading:
         reader.add(number, fields, is_surplus)
     rows, reading = reader.rows, reader.reading
     if not rows:
-        examples = [
-            f"{reason}, as {sample}" for (_, reason), (_, sample) in reading.dropped.items()
-        ]
-        reasons = "; ".join(examples) or "it is empty"
+        reasons = reading.reasons() or "it is empty"
         has_other_labels = any(reason.startswith(OTHER_LABEL) for _, reason in reading.dropped)
         expected = f"; labels= knows {', '.join(reader.mapping)}" if has_other_labels else ""
         raise UserError(f"file={file}: no row can be read: {reasons}{expected}")

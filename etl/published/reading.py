@@ -69,6 +69,12 @@ class Reading:
         dropped = self.dropped if source is None else self.dropped_of[source]
         return [Dropped(*key, *value) for key, value in sorted(dropped.items())]
 
+    def reasons(self) -> str:
+        """Why rows were dropped, each reason with its sample; empty if none was."""
+        return "; ".join(
+            f"{reason}, as {sample}" for (_, reason), (_, sample) in self.dropped.items()
+        )
+
     def pass_over(self, file: Path, root: Path, reason: str) -> None:
         """Count the lines of a file that is not read, with the reason."""
         counts = self.rows_of(relative(file, root))
