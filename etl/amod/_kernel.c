@@ -156,7 +156,7 @@ typedef struct {
     size_t index_size; /* bytes of chunk that fit into index, rows and amods */
     int busy;          /* a thread is counting without the GIL */
 
-    uint64_t lines, bytes, sentences, tokens, amod, pairs, crlf, contradicting;
+    uint64_t lines, bytes, sentences, tokens, amod, pairs, crlf, contradicting, column_headers;
     Tally rejected[REJECTIONS], left_out[LEFT_OUT];
 } Counter;
 
@@ -878,6 +878,18 @@ static inline int is_sentence_mark(const byte *p, size_t size) {
     return size >= 5 && memcmp(p, ">>>>>", 5) == 0;
 }
 
+/* Whether a line is a comment that names columns, `# global.columns = …`, in whatever case. */
+static int names_columns(const byte *p, size_t size) {
+    static const char name[] = "global.columns";
+    const byte *end = p + size;
+    if (!size || *p++ != '#') return 0;
+    while (p < end && (*p == ' ' || *p == '\t')) p++;
+    if ((size_t)(end - p) < sizeof name - 1) return 0;
+    for (size_t i = 0; i < sizeof name - 1; i++)
+        if ((p[i] | ('a' <= name[i] ? 0x20 : 0)) != (byte)name[i]) return 0;
+    return 1;
+}
+
 /* The length of the character of white space, or byte order mark, at p; 0 for other characters. */
 static COLD size_t space_size(const byte *p, size_t size) {
     if (*p == ' ' || (*p >= '\t' && *p <= '\r') || (*p >= 0x1C && *p <= 0x1F)) return 1;
@@ -1000,6 +1012,7 @@ static ALWAYS_INLINE int read_lines(Counter *self, const byte *chunk, size_t n, 
                 size -= 3;
             }
             if (LIKELY(!size || *p == '#' || is_sentence_mark(p, size) || is_blank(p, size))) {
+                self->column_headers += (uint64_t)names_columns(p, size);
                 if (row != self->rows &&
                     finish_sentence(self, chunk, (size_t)(row - self->rows),
                                     (size_t)(amod - self->amods), ascending, end))
@@ -1320,11 +1333,12 @@ static PyObject *counter_stats(Counter *self, PyObject *ignored) {
     PyObject *result = NULL;
     if (left_out)
         result = Py_BuildValue(
-            "{sKsKsKsKsKsKsKsKsOsO}", "lines", (unsigned long long)self->lines, "bytes",
+            "{sKsKsKsKsKsKsKsKsKsOsO}", "lines", (unsigned long long)self->lines, "bytes",
             (unsigned long long)self->bytes, "sentences", (unsigned long long)self->sentences,
             "tokens", (unsigned long long)self->tokens, "amod", (unsigned long long)self->amod,
             "pairs", (unsigned long long)self->pairs, "crlf", (unsigned long long)self->crlf,
-            "contradicting_tags", (unsigned long long)self->contradicting, "rejected", rejected, "left_out", left_out);
+            "contradicting_tags", (unsigned long long)self->contradicting, "column_headers",
+            (unsigned long long)self->column_headers, "rejected", rejected, "left_out", left_out);
     Py_XDECREF(rejected);
     Py_XDECREF(left_out);
     return result;

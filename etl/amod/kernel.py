@@ -16,7 +16,7 @@ from zlib import crc32
 import pyarrow as pa
 
 from adnominal.conf import UserError
-from adnominal.etl.amod.reference import CONTRADICTING_TAGS, Stats, Tally, sentences
+from adnominal.etl.amod.reference import NOTES, Stats, Tally, sentences
 from adnominal.etl.amod.rules import UNIVERSAL_TAGS, ReadingRules, contradicts
 from adnominal.etl.corpora.dialects import DIALECTS, Dialect
 
@@ -165,7 +165,7 @@ class _Compiled:
                 reason: Tally(count, line, sample.decode("utf-8", "replace"))
                 for reason, (count, line, sample) in counts[kind].items()
             }
-        notes = {name: counts.pop(name) for name in ("crlf", CONTRADICTING_TAGS)}
+        notes = {name: counts.pop(name) for name in NOTES}
         return Stats(**counts, notes={name: number for name, number in notes.items() if number})
 
 

@@ -41,7 +41,10 @@ from adnominal.etl.corpora.dialects import (
 )
 
 SAMPLE_BYTES = 200
-CONTRADICTING_TAGS = "contradicting_tags"  # a note of `Stats`
+CONTRADICTING_TAGS = "contradicting_tags"
+COLUMN_HEADERS = "column_headers"
+NOTES = ("crlf", CONTRADICTING_TAGS, COLUMN_HEADERS)
+"""Oddities of a file that reject nothing (`Stats.notes`)."""
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,7}")
 _RANGE = re.compile(r"[1-9][0-9]{0,7}-[1-9][0-9]{0,7}")
@@ -69,7 +72,8 @@ class Stats:
     rejected   malformed rows by reason (`etl.amod.reference`)
     left_out   amod tokens that make no pair, by reason (`etl.amod.rules`)
     notes      oddities that reject nothing (crlf: lines that end in CRLF; contradicting_tags: amod
-               tokens that have, or whose head has, two tags that contradict each other)
+               tokens that have, or whose head has, two tags that contradict each other;
+               column_headers: comments that name columns, ``# global.columns = …``)
     """
 
     lines: int = 0
@@ -232,6 +236,8 @@ def sentences(
                 text = ""
             elif content.startswith(SENTENCE_MARK):
                 text = content.removeprefix(SENTENCE_MARK).decode("utf-8", "replace").strip()
+            elif content[1:].lstrip(b" \t")[:14].lower() == b"global.columns":
+                stats.notes[COLUMN_HEADERS] = stats.notes.get(COLUMN_HEADERS, 0) + 1
             else:
                 key, _, value = content[1:].decode("utf-8", "replace").strip().partition("=")
                 key = key.strip()

@@ -12,6 +12,7 @@ TAGS = ["JJ", "JJR", "NN", "NNS", "NNP", "NNPS", "VBN", "ADJ", "NOUN", "PROPN", 
 TAGS += ["-LRB-", "WP$", "ADJA", "JJJ", "NNPSX", "LONGERTAG", "日"]
 RELATIONS = ["amod", "amod", "amod", "nsubj", "amod:x", "AMOD", "", "prep"]
 SEPARATORS = ["", "# text = a", "#", "# newdoc id = x\ty", ">>>>>", ">>>>>\ttext é", "# \udcff"]
+SEPARATORS += ["# global.columns = ID", "#\tGlobal.Columns", "# global.column", "# global-columns"]
 SEPARATORS += ["\u3000", "\x1c\u2003", "\u00a0\t"]
 
 

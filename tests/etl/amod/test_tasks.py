@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from adnominal.conf import load
 from adnominal.etl.amod import reading, tasks
+from adnominal.etl.amod.kernel import available_implementations
 from adnominal.etl.amod.reference import Sentence
 from adnominal.etl.amod.settings import Settings
 from adnominal.etl.amod.sums import unpack
@@ -33,6 +34,7 @@ class SizedSettings(Settings):
 
 
 SETTINGS = load(SizedSettings, ["source=depcc", "input=x"])
+CONLLU_PAIR = "1\told\told\tADJ\tJJ\t_\t2\tamod\t_\t_\n2\tkey\tkey\tNOUN\tNN\t_\t0\troot\t_\t_\n"
 PAIRS = [("false", "key"), ("old", "coin"), ("false", "key"), ("red", "key")]
 
 
@@ -307,6 +309,27 @@ def test_rows_of_another_width_than_their_names_are_refused_with_it(tmp_path):
     settings = replace(SETTINGS, source="conllu")
     (failed,) = rows_of(tasks.count_units(whole_file(path), settings), "failed")
     assert failed["reason"] == "no row of the 5 columns that # global.columns names"
+
+
+@pytest.mark.parametrize("kernel", available_implementations())
+@pytest.mark.parametrize("header", ["# global.columns =", "#Global.Columns="])
+def test_a_file_with_other_columns_appended_to_one_that_names_none_is_refused(
+    tmp_path, kernel, header
+):
+    path = tmp_path / "x.conllu"
+    other = f"{header} ID FORM LEMMA UPOS XPOS FEATS DEPREL HEAD DEPS MISC\n"
+    path.write_text(f"{CONLLU_PAIR}\n{other}1\told\told\tADJ\tJJ\t_\tamod\t2\t_\t_\n")
+    settings = replace(SETTINGS, source="conllu", kernel=kernel)
+    (failed,) = rows_of(tasks.count_units(whole_file(path), settings), "failed")
+    assert "other columns than those at the beginning of the file" in failed["reason"]
+
+
+def test_a_file_that_names_the_usual_columns_may_follow_one_that_names_none(tmp_path):
+    path = tmp_path / "x.conllu"
+    usual = "# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n"
+    path.write_text(f"{CONLLU_PAIR}\n{usual}{CONLLU_PAIR}")
+    settings = replace(SETTINGS, source="conllu")
+    assert pairs_of(tasks.count_units(whole_file(path), settings)) == {("old", "key"): 2}
 
 
 @pytest.mark.parametrize("words", ["# global.columns", "# Global.Columns"])
