@@ -47,27 +47,23 @@ def _table_number(entry: Experiment) -> int:
 def _table(entries: Sequence[Experiment], figures: Mapping[str, Figures]) -> str:
     """One row a run; the experiments record the same scores."""
     scores = list(entries[0].scores)
-    names = (*_NAMES, *scores, "paper, in this order", "hours")
-    rules = ("---", "---", "---", "--:", *("--:" for _ in scores), "---", "--:")
+    names = (*_NAMES, *scores, "paper, in this order")
+    rules = ("---", "---", "---", "--:", *("--:" for _ in scores), "---")
     rows = [row for entry in entries for row in _rows(entry, figures[entry.name])]
     return table_text(names, rules, rows)
 
 
 def _rows(entry: Experiment, figures: Figures) -> Iterator[tuple[str, ...]]:
-    """A row for each run: its seed, its scores in percent, the paper's, and the mean hours."""
+    """A row for each run: its seed, its scores in percent, and the paper's."""
     settings = dict(word.split("=", 1) for word in entry.settings)
-    size = settings.get("seq2seq.size", "10M")
     architecture = settings["seq2seq.architecture"]
     model = "GRU" if architecture == "gru" else architecture.capitalize()
     printed = entry.printed_numbers()
     paper = "/".join(printed[score] for score in entry.scores)
-    hours = figures["hours"]
-    hours_text = "–" if hours is None else f"{hours / figures['runs']:.2f}"
     for place, seed in enumerate(entry.seeds[: figures["runs"]]):
         values = [figures["scores"][score][place] for score in entry.scores]
         texts = [f"{100 * value:.1f}" for value in values]
-        what = (entry.recipe, f"{model}, {size}", settings["task.form"].upper(), seed)
-        yield (*what, *texts, paper, hours_text)
+        yield (entry.recipe, model, settings["task.form"].upper(), seed, *texts, paper)
 
 
 def _commands(entries: Sequence[Experiment], figures: Mapping[str, Figures]) -> Iterator[str]:
@@ -83,4 +79,5 @@ def _commands(entries: Sequence[Experiment], figures: Mapping[str, Figures]) -> 
             left.sort(key=lambda entry: (entry.hours, entry.name))
             hours = sum(missing(entry) * entry.hours for entry in left)
             names = ",".join(entry.name for entry in left)
-            yield f"- {title}: `{names}` ({hours:.1f})"
+            subject = title.partition(" (")[0]
+            yield f"- {subject}: `{names}` ({hours:.1f})"

@@ -3,8 +3,8 @@
 `GRU`: one unidirectional layer each for encoder and decoder, global dot-product attention over the
 encoder's outputs after the decoder's step (Luong et al. 2015). The decoder reads each token
 together with what it attended to before (input feeding, their section 3.3). Dropout is on the
-output alone, and the weights of embeddings and linear layers are drawn as by Glorot and Bengio
-(2010); docs/sygns.md has what each of these brings.
+embedded tokens of both texts and on the output, and the weights of embeddings and linear layers are
+drawn as by Glorot and Bengio (2010); docs/sygns.md has what each of these brings.
 `Transformer`: encoder and decoder of three layers with eight heads and learned positions,
 normalised after each block as in Vaswani et al. (2017).
 
@@ -112,7 +112,7 @@ class GRU(_Network):
         memory, state, fed = self._start(input_ids, attention_mask)
         attended = []
         # Each token needs what was attended to at the one before it.
-        for token in self.target(_shifted_labels(labels)).split(1, dim=1):
+        for token in self.dropout(self.target(_shifted_labels(labels))).split(1, dim=1):
             fed, state = self._decode(token, state, fed, memory, attention_mask)
             attended.append(fed)
         return self._logits(torch.cat(attended, dim=1))
@@ -124,7 +124,7 @@ class GRU(_Network):
             The encoder's outputs [batch, source, hidden], its state after each text's last token
             [1, batch, hidden], and what the decoder is fed at first, zeros [batch, 1, hidden].
         """
-        outputs, _ = self.encoder(self.source(ids))
+        outputs, _ = self.encoder(self.dropout(self.source(ids)))
         last = (mask.sum(dim=1) - 1).clamp(min=0)
         # Reading is left to right, so padding after a sentence cannot change the state at its end.
         final = outputs[torch.arange(len(ids), device=ids.device), last]

@@ -139,12 +139,12 @@ def test_scores_count_the_tokens_up_to_the_end():
     torch.testing.assert_close(scores(model, source, mask, answer_ids)[0], expected)
 
 
-def test_a_gru_drops_parts_of_the_output_alone():
+def test_a_gru_drops_parts_of_the_embedded_tokens_and_of_the_output():
     model = random_model("gru", 1, embedding=6)
     widths = []
     model.dropout.register_forward_hook(lambda _, inputs, output: widths.append(output.shape[-1]))
     model(SOURCES, (SOURCES != PAD).long(), SOURCES)
-    assert widths == [8]
+    assert widths == [6, 6, 8]
 
 
 def test_a_saved_model_keeps_its_beam_settings(tmp_path):
