@@ -236,7 +236,7 @@ def sentences(
                 text = ""
             elif content.startswith(SENTENCE_MARK):
                 text = content.removeprefix(SENTENCE_MARK).decode("utf-8", "replace").strip()
-            elif content[1:].lstrip(b" \t")[:14].lower() == b"global.columns":
+            elif content[1:].lstrip(b" \t").lower().startswith(b"global.columns"):
                 stats.notes[COLUMN_HEADERS] = stats.notes.get(COLUMN_HEADERS, 0) + 1
             else:
                 key, _, value = content[1:].decode("utf-8", "replace").strip().partition("=")
