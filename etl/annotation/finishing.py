@@ -67,8 +67,15 @@ def apply_rules(settings: FinishSettings, task: AnnotationTask, items: Container
     Answers to items that the edition had when they were exported, and has no more, are counted.
 
     Raises:
-        UserError: nobody has answered any of the items, or the report cannot be written.
+        UserError: no two labels are `gold_degrees` apart, nobody has answered any of the items, or
+            the report cannot be written.
     """
+    farthest = len(task.labels) - 1
+    if settings.gold_degrees > farthest:
+        raise UserError(
+            f"gold_degrees={settings.gold_degrees}: expected {farthest} or fewer, since an answer "
+            f"is one of {len(task.labels)} labels; gold_share=1 switches the rule off"
+        )
     if settings.report is not None:
         make_folder("report", Path(settings.report))
     answers = stored_answers(settings.lake, task.annotations)

@@ -6,6 +6,7 @@ import yaml
 from adnominal.conf import UserError
 from adnominal.etl.adept.annotation_task import ADEPT
 from adnominal.etl.annotation.finishing import (
+    apply_rules,
     dataset_rows,
     disagreements_by_direction,
     report,
@@ -105,3 +106,9 @@ def test_disagreements_lie_on_one_side_or_on_two():
 def test_a_model_of_annotators_that_is_named_twice_is_refused():
     with pytest.raises(UserError, match=r"models=.*twice"):
         FinishSettings(models=["mace", "mace"])
+
+
+def test_a_distance_that_no_two_labels_have_is_refused():
+    # Nobody would ever be excluded, without a word.
+    with pytest.raises(UserError, match=r"gold_degrees=5: expected 4 or fewer.*of 5 labels"):
+        apply_rules(FinishSettings(gold_degrees=5), ADEPT, LABELS)
