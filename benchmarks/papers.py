@@ -6,6 +6,7 @@ one continues at its last checkpoint or its stored answers. The runs of an exper
 MLflow experiment ``papers-NAME``.
 """
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ import yaml
 
 from adnominal.analysis.papers.published import value as printed
 from adnominal.conf import ROOT, JobFailed, setting
+from adnominal.conf.markdown import table_text
 from adnominal.training.finished_runs import entries_of
 from benchmarks import kept_answers, released_phrases, simulated_votes
 from benchmarks.cases import Case, CaseSettings, Measurement
@@ -74,6 +76,12 @@ class Experiment:
         """The seeds of its runs, of one setting each, in order."""
         (words,) = [word for word in self.settings if word.startswith("seeds=")]
         return words.removeprefix("seeds=").strip("[]").split(",")
+
+    @property
+    def split_and_model(self) -> tuple[str, str]:
+        """The two parts of the name of an experiment with SyGNS, ``sygns-SPLIT-MODEL``."""
+        split, form, model = re.split("-(vf|fol|drs)-", self.name.removeprefix("sygns-"))
+        return split, f"{form}-{model}"
 
     def printed_numbers(self) -> dict[str, str]:
         """The paper's numbers, as printed."""
@@ -199,14 +207,36 @@ def context(figures: Figures) -> dict[str, Any]:
     rows, unfinished = [], []
     for name, experiment in experiments().items():
         figure = figures.get(name, {"runs": 0, "scores": {}})
-        # docs/sygns.md lists what is left of those with a title.
+        # Those with a title have a table of their own.
         if figure["runs"] < experiment.runs and not experiment.title:
             unfinished.append(f"{name} ({figure['runs']} of {experiment.runs})")
         scores = [f"{score} {score_text(values)}" for score, values in figure["scores"].items()]
         paper = [f"{score} {number}" for score, number in experiment.printed_numbers().items()]
         if scores:
             rows.append((experiment, figure, ", ".join(scores), ", ".join(paper)))
-    return {"rows": rows, "unfinished": unfinished}
+    return {"rows": rows, "unfinished": unfinished, "costs": costs(figures)}
+
+
+def costs(figures: Figures) -> str:
+    """A table in Markdown of the hours that SyGNS's runs to come take: splits by models.
+
+    Empty if all are finished.
+    """
+    hours: dict[tuple[str, str], float] = {}
+    for name, experiment in experiments().items():
+        if experiment.title and not experiment.earlier:
+            missing = experiment.runs - figures.get(name, {"runs": 0})["runs"]
+            hours[experiment.split_and_model] = missing * experiment.hours
+    hours = {place: cost for place, cost in hours.items() if cost}
+    if not hours:
+        return ""
+    splits = sorted({split for split, _ in hours})
+    models = sorted({model for _, model in hours})
+    rows = [
+        [split, *(f"{hours[split, m]:.2f}" if (split, m) in hours else "" for m in models)]
+        for split in splits
+    ]
+    return table_text(["SPLIT", *models], ["---", *["--:"] * len(models)], rows)
 
 
 CASE = Case(

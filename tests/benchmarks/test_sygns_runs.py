@@ -1,6 +1,6 @@
 """SyGNS's runs: those that are finished and those that are not."""
 
-from benchmarks.papers import Settings, experiments, measurements
+from benchmarks.papers import Settings, costs, experiments, measurements
 from benchmarks.sygns_runs import section
 
 SCORES = {"EXI": [0.5, 1.0], "NUM": [0.25, 0.5], "UNI": [0.0, 0.5], "valid": [1.0, 1.0]}
@@ -13,45 +13,45 @@ def test_each_experiment_has_a_row_beside_the_paper():
     assert f"| one | paper | GRU | FOL | 0, 2 | {scores} | {paper} |" in text
 
 
-def test_each_title_has_the_scores_of_its_table():
+def test_scores_by_depth_are_a_table_of_their_own():
     depths = {"depth 2": [0.01], "depth 3": [0.0], "depth 4": [0.0], "valid": [1.0]}
-    figures = {"runs": 1, "hours": 0.5, "scores": depths}
-    text = section({"sygns-productivity-vf-gru": figures})
-    # Its split has no primitive.
-    assert "**Productivity (table 9)**\n\n| recipe | model | form | seeds | depth 2 |" in text
-    paper = "0.32/0.04/0.00/100.0"
-    row = f"| paper, bfloat16 | GRU | VF | 0 | 1.0 | 0.0 | 0.0 | 100.0 | {paper} |"
-    assert row in text
-
-
-def test_splits_of_several_primitives_name_them():
-    text = section({"sygns-three-vf-gru": {"runs": 1, "hours": 1.0, "scores": SCORES}})
-    assert "| one,two,every | paper, bfloat16 | GRU | VF | 0 |" in text
+    figures = {
+        "sygns-one-fol-gru": {"runs": 2, "hours": 1.0, "scores": SCORES},
+        "sygns-productivity-vf-gru": {"runs": 1, "hours": 0.5, "scores": depths},
+        "sygns-embedded-vf-gru": {
+            "runs": 1,
+            "hours": 0.5,
+            "scores": {"depth 1": [0.5], **depths},
+        },
+    }
+    by_quantifier, by_depth = section(figures).split("**By depth (tables 9 and 10)**")
+    assert by_quantifier.startswith("**By quantifier")
+    names = "depth 1 | depth 2 | depth 3 | depth 4 | valid"
+    assert f"| split | recipe | model | form | seeds | {names} |" in by_depth
+    row = "| productivity | paper, bfloat16 | GRU | VF | 0 |  | 1.0 | 0.0 | 0.0 | 100.0 |"
+    assert f"{row} 0.32/0.04/0.00/100.0 |" in by_depth
+    assert "| embedded | paper, bfloat16 | GRU | VF | 0 | 50.0 | 1.0 |" in by_depth
 
 
 def test_what_is_not_run_has_its_name_and_cost():
-    scores = {score: [0.5] for score in experiments()["sygns-embedded-vf-gru"].scores}
-    done = {"sygns-embedded-vf-gru": {"runs": 1, "hours": 0.1, "scores": scores}}
-    left = section(done).partition("**Not run**")[2].splitlines()
-    (names,) = [line for line in left if line.startswith("| SPLIT |")]
-    (costs,) = [line for line in left if line.startswith("| embedded |")]
-    cost_of = dict(zip(names.split("|"), map(str.strip, costs.split("|")), strict=True))
-    expected = experiments()["sygns-embedded-drs-transformer"].hours
-    assert cost_of[" drs-transformer "] == f"{expected:.2f}"
-    assert cost_of[" vf-gru "] == ""
-    # What an earlier version trained is neither a row nor left.
-    assert "unfed" not in "".join(left)
-
-
-def test_only_the_runs_to_come_are_counted():
-    scores = {score: values[:1] for score, values in SCORES.items()}
-    one_of_three = {"runs": 1, "hours": 0.1, "scores": scores}
-    text = section({"sygns-one-vf-transformer": one_of_three})
-    (costs,) = [
-        line for line in text.splitlines() if line.startswith("| one | ") and "paper" not in line
+    one_of_three = {"sygns-one-vf-transformer": {"runs": 1}, "sygns-embedded-vf-gru": {"runs": 1}}
+    names, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in costs(one_of_three).splitlines()
     ]
-    hours = experiments()["sygns-one-vf-transformer"].hours
-    assert costs.endswith(f"| {2 * hours:.2f} |")
+    cost_of = {row[0]: dict(zip(names, row, strict=True)) for row in rows}
+    known = experiments()
+    expected = known["sygns-embedded-drs-transformer"].hours
+    assert cost_of["embedded"]["drs-transformer"] == f"{expected:.2f}"
+    assert cost_of["embedded"]["vf-gru"] == ""
+    two_runs = 2 * known["sygns-one-vf-transformer"].hours
+    assert cost_of["one"]["vf-transformer"] == f"{two_runs:.2f}"
+    # What an earlier version trained is not left.
+    assert not any("unfed" in name for name in names)
+
+
+def test_nothing_is_left_when_all_is_run():
+    assert costs({name: {"runs": entry.runs} for name, entry in experiments().items()}) == ""
 
 
 def test_an_entry_stands_for_an_experiment_a_model_and_form():
