@@ -35,7 +35,8 @@ def section(figures: Mapping[str, Figures]) -> str:
 def _table(entries: Sequence[Experiment], figures: Mapping[str, Figures]) -> str:
     """One row an experiment; a score that not all of them have is empty for the others."""
     rows = [_row(entry, figures[entry.name]) for entry in entries]
-    columns = list(max(rows, key=lambda row: len(row)))
+    row_with_all_scores = max(rows, key=len)
+    columns = list(row_with_all_scores)
     scores = {score for entry in entries for score in entry.scores}
     rules = ["--:" if name in {"seeds", *scores} else "---" for name in columns]
     return table_text(columns, rules, [[row.get(name, "") for name in columns] for row in rows])
