@@ -55,12 +55,17 @@ class Settings(CaseSettings):
 
 
 def quality(paths: list[str]) -> Figures:
-    """The F1 of both parsers on treebanks, with adjectives as forms and as lemmas."""
+    """The F1 of both parsers on treebanks as they are and without capitals.
+
+    With adjectives as forms and as lemmas.
+    """
     figures: Figures = {}
+    parsers = parser_of("fast"), parser_of("spacy")
     for path in map(Path, paths):
+        name = path.name.split(".")[0]
         treebank = treebanks.read_treebank(path)
-        scores = treebanks.compare(treebank, parser_of("fast"), parser_of("spacy"))
-        figures[path.name.split(".")[0]] = scores
+        figures[name] = treebanks.compare(treebank, *parsers)
+        figures[f"{name}, lower case"] = treebanks.compare(treebank.in_lower_case(), *parsers)
     return figures
 
 

@@ -36,6 +36,10 @@ class Treebank:
     texts: list[str]
     tokens: pa.RecordBatch
 
+    def in_lower_case(self) -> "Treebank":
+        """Its texts without capitals; the tokens, whose pairs have none, stay as they are."""
+        return replace(self, texts=[text.lower() for text in self.texts])
+
 
 def read_treebank(path: Path) -> Treebank:
     """Read CoNLL-U; ranges and empty nodes are dropped."""

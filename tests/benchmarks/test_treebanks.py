@@ -35,6 +35,9 @@ def test_pairs_of_gold_trees_follow_the_rules_for_text_sources(tmp_path):
     assert bank.texts == ["The well-known red dog barked.", "Old cats slept."]
     pairs = treebanks.pairs_of(bank.tokens, CLEAN, 2)
     assert pairs == [{("red", "dog"): 1}, {("old", "cat"): 1}]
+    lowered = bank.in_lower_case()
+    assert lowered.texts == ["the well-known red dog barked.", "old cats slept."]
+    assert lowered.tokens == bank.tokens
 
 
 def test_f1_and_the_interval_of_its_difference():
