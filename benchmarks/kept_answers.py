@@ -21,7 +21,9 @@ def keep(name: str, out: Path) -> None:
     FOLDER.mkdir(exist_ok=True)
     for result_file in sorted(out.glob("*/result.json")):
         result = json.loads(result_file.read_text(encoding="utf-8"))
-        answers = pq.read_table(result_file.with_name("predictions.parquet"))
+        answers = pq.read_table(
+            result_file.with_name("predictions.parquet"), columns=[*GOLD, "text"]
+        )
         keep_answers(f"{name}-{result['seed']}", answers)
         figures = json.dumps(result["figures"], indent=1)
         path = FOLDER / f"{name}-{result['seed']}.json"
