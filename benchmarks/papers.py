@@ -137,6 +137,11 @@ def experiments() -> dict[str, Experiment]:
     return {row.name: row for row in sorted(found, key=lambda row: (-row.hours, row.name))}
 
 
+def sygns_experiments() -> list[Experiment]:
+    """The experiments with SyGNS that are run today, longest first."""
+    return [entry for entry in experiments().values() if entry.title and not entry.earlier]
+
+
 def _expanded(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """An entry as it stands or, with `each`, once for every row of that list.
 
@@ -223,10 +228,9 @@ def costs(figures: Figures) -> str:
     Empty if all are finished.
     """
     hours: dict[tuple[str, str], float] = {}
-    for name, experiment in experiments().items():
-        if experiment.title and not experiment.earlier:
-            missing = experiment.runs - figures.get(name, {"runs": 0})["runs"]
-            hours[experiment.split_and_model] = missing * experiment.hours
+    for experiment in sygns_experiments():
+        missing = experiment.runs - figures.get(experiment.name, {"runs": 0})["runs"]
+        hours[experiment.split_and_model] = missing * experiment.hours
     hours = {place: cost for place, cost in hours.items() if cost}
     if not hours:
         return ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from adnominal.conf.markdown import table_text
-from benchmarks.papers import Experiment, experiments
+from benchmarks.papers import Experiment, sygns_experiments
 from benchmarks.results import Figures
 
 
@@ -18,11 +18,7 @@ def section(figures: Mapping[str, Figures]) -> str:
         Markdown. Runs of an earlier version and trials are in RESULTS.md alone, as is the list of
         what was not run.
     """
-    finished = [
-        entry
-        for name, entry in experiments().items()
-        if entry.title and not entry.earlier and name in figures
-    ]
+    finished = [entry for entry in sygns_experiments() if entry.name in figures]
     finished.sort(key=lambda entry: entry.name)
     # By quantifier comes before by depth, as in the paper.
     finished.sort(key=lambda entry: entry.title, reverse=True)
